@@ -9,25 +9,38 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/contrast.h"
 #include "study/changes.h"
+#include "workers/pool.h"
 
 #define LEAST_GAIN 0.0005 /* share of the time: a smaller gain helps nobody */
 #define CONFIRMED 10      /* number of changes that are run again */
 
 struct found {
-    char words[200]; /* words of the table's row */
+    int change;      /* number of the table's row */
+    char words[200]; /* its words */
     int kind;        /* enum ss_change_kind */
     struct ss_advice advice;
+};
+/* What became of a change. */
+struct trial {
+    int status; /* of run_words */
+    int runs;
+    struct found found; /* words "": it does not apply */
 };
 struct advisor {
     const struct ss_scenario *base;
     struct ss_run_options quick, whole;
     struct ss_explanation *out;
-    const struct ss_bands *bands;
+    struct ss_pair_band pairs;
+    struct ss_pool pool; /* the changes of the table as run_change runs them, and once more as `run` would */
+    struct ss_crew *crew;
+    struct trial *trial; /* [of as many] */
+    int *item;
     enum ss_change_aim aim;
     struct ss_changed from; /* the job without changes */
     struct found *found;    /* changes that make the job faster and do not make it too large */
-    size_t n, cap;
+    size_t n;
 };
 
 /* Runs a changed job. Returns 1 if it ran and has a side, 0 if it was refused. */
@@ -69,8 +82,7 @@ static int run_words(const struct advisor *a, const struct ss_run_options *how, 
     if (rc > 0) {
         ss_change_tell(a->base, &c.asked.job, told, out->change, sizeof out->change);
         out->summary = side.summary;
-        int judged = ss_sides_judge(&a->out->side, &side, a->bands, &out->apart, err);
-        rc = judged ? judged : rc;
+        ss_sides_judge_by(&a->out->side, &side, &a->pairs, &out->apart);
     }
     ss_request_free(&c.request);
     return rc;
@@ -88,33 +100,50 @@ static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
            (f->summary.outcome == SS_OUTCOME_NEAR_LIMIT && job->summary.outcome != SS_OUTCOME_FITS);
 }
 
-static int try_change(struct advisor *a, int i, struct ss_error *err)
+/* Runs row `item` of the table; rows behind the last one are all of them once more, as `run` would run them. */
+static int run_change(void *ctx, int item, void *answer, struct ss_error *err)
 {
-    int dp = ss_job_dp(&a->from.asked.job, a->base->world_size), rc;
-    struct ss_explanation *x = a->out;
-    struct found f;
+    struct advisor *a = ctx;
+    struct trial *t = answer;
+    int dp = ss_job_dp(&a->from.asked.job, a->base->world_size), runs = a->out->runs;
+    int i = item % ss_change_count();
+    const struct ss_run_options *how = item < ss_change_count() ? &a->quick : &a->whole;
+    struct found *f = &t->found;
 
-    memset(&f, 0, sizeof f);
-    if (!ss_change_words(i, a->aim, &a->from.asked.job, dp, f.words, sizeof f.words))
+    f->change = i;
+    f->kind = ss_change_kind(i);
+    if (!ss_change_words(i, a->aim, &a->from.asked.job, dp, f->words, sizeof f->words))
         return SS_OK;
-    x->tried++;
-    rc = run_words(a, &a->quick, &a->from, f.words, f.words, &f.advice, err);
-    if (rc <= 0) {
-        x->refused += rc == 0;
-        return rc;
+    ss_copy(f->advice.note, sizeof f->advice.note, ss_change_note(i) ? ss_change_note(i) : "");
+    t->status = run_words(a, how, &a->from, f->words, f->words, &f->advice, err);
+    t->runs = a->out->runs - runs;
+    a->out->runs = runs;
+    return t->status < 0 ? t->status : SS_OK;
+}
+
+/* Runs n items, and keeps those that help. */
+static int run_changes(struct advisor *a, int n, struct ss_error *err)
+{
+    struct ss_explanation *x = a->out;
+    int rc = ss_pool_deal(a->crew, a->item, n, a->trial, err);
+
+    a->n = 0;
+    for (int i = 0; i < n && !rc; i++) {
+        const struct trial *t = &a->trial[i];
+        const struct found *f = &t->found;
+        if (!f->words[0])
+            continue;
+        x->tried += a->item[i] < ss_change_count();
+        x->runs += t->runs;
+        x->refused += t->status == 0;
+        x->too_large += t->status > 0 && f->advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
+        if (t->status == 0 || f->advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
+            continue;
+        x->slower += !helps(&f->advice, x->side.summary.iteration_s);
+        if (helps(&f->advice, x->side.summary.iteration_s))
+            a->found[a->n++] = *f;
     }
-    x->too_large += f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
-    if (f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
-        return SS_OK;
-    x->slower += !helps(&f.advice, x->side.summary.iteration_s);
-    if (!helps(&f.advice, x->side.summary.iteration_s))
-        return SS_OK;
-    f.kind = ss_change_kind(i);
-    ss_copy(f.advice.note, sizeof f.advice.note, ss_change_note(i) ? ss_change_note(i) : "");
-    if (ss_grow(&a->found, &a->cap, a->n + 1, sizeof *a->found))
-        return ss_nomem(err);
-    a->found[a->n++] = f;
-    return SS_OK;
+    return rc;
 }
 
 static int faster(const void *pa, const void *pb)
@@ -151,25 +180,13 @@ static void drop_splits(struct advisor *a)
 /* Runs the best changes again, as `run` would, and drops the changes that no longer help. */
 static int confirm(struct advisor *a, struct ss_error *err)
 {
-    size_t kept = 0, n = a->n < CONFIRMED ? a->n : CONFIRMED;
-    struct ss_explanation *x = a->out;
+    int n = a->n < CONFIRMED ? (int)a->n : CONFIRMED;
 
-    for (size_t i = 0; i < n; i++) {
-        struct found f = a->found[i];
-        int rc = run_words(a, &a->whole, &a->from, f.words, f.words, &f.advice, err);
-        if (rc < 0)
-            return rc;
-        x->refused += rc == 0;
-        x->too_large += rc > 0 && f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
-        if (rc == 0 || f.advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
-            continue;
-        x->slower += !helps(&f.advice, x->side.summary.iteration_s);
-        if (helps(&f.advice, x->side.summary.iteration_s))
-            a->found[kept++] = f;
-    }
-    a->n = kept;
+    for (int i = 0; i < n; i++)
+        a->item[i] = ss_change_count() + a->found[i].change;
+    int rc = run_changes(a, n, err);
     sort(a);
-    return SS_OK;
+    return rc;
 }
 
 /* Returns 1 if a flag of `words` is also in `before`: one would beat the other. */
@@ -215,13 +232,32 @@ static int put_together(struct advisor *a, struct ss_error *err)
     return SS_OK;
 }
 
-static int find_faster(struct advisor *a, struct ss_error *err)
+static int open_crew(struct advisor *a, const struct ss_workers *workers, struct ss_error *err)
+{
+    const size_t n = (size_t)ss_change_count();
+
+    a->pool = (struct ss_pool){.workers = {.n = workers->n || workers->team ? workers->n : 1,
+                                           .team = workers->team,
+                                           .stop = workers->stop,
+                                           .stop_ctx = workers->stop_ctx},
+                               .nitems = 2 * (int)n,
+                               .size = sizeof *a->trial,
+                               .work = run_change,
+                               .ctx = a};
+    a->trial = ss_calloc(n, sizeof *a->trial);
+    a->item = ss_calloc(n, sizeof *a->item);
+    a->found = ss_calloc(n, sizeof *a->found);
+    return a->trial && a->item && a->found ? ss_pool_open(&a->pool, &a->crew, err) : ss_nomem(err);
+}
+
+static int find_faster(struct advisor *a, const struct ss_workers *workers, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
-    int rc = SS_OK;
+    int rc = open_crew(a, workers, err);
 
-    for (int i = 0; i < ss_change_count() && !rc; i++)
-        rc = try_change(a, i, err);
+    for (int i = 0; i < ss_change_count(); i++)
+        a->item[i] = i;
+    SS_THEN(rc, run_changes(a, ss_change_count(), err));
     sort(a);
     drop_splits(a);
     SS_THEN(rc, confirm(a, err));
@@ -258,10 +294,10 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
 int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim,
               struct ss_explanation *out, struct ss_error *err)
 {
-    struct advisor a = {
-        .base = run->scenario, .out = out, .bands = options->bands, .aim = (enum ss_change_aim)aim};
-    int rc = ss_change_start(a.base, &a.from, err);
+    struct advisor a = {.base = run->scenario, .out = out, .aim = (enum ss_change_aim)aim};
+    int rc = ss_side_pairs(&out->side, options->bands, &a.pairs, err);
 
+    SS_THEN(rc, ss_change_start(a.base, &a.from, err));
     if (rc)
         return rc;
     a.quick = (struct ss_run_options){.engine = SS_ENGINE_NATIVE,
@@ -273,8 +309,12 @@ int ss_advise(const struct ss_run *run, const struct ss_run_options *options, in
     a.whole = *options;
     a.whole.open_compute = 0;
     a.whole.unchecked = 1;
-    rc = out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err) : find_faster(&a, err);
+    rc = out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err)
+                                                           : find_faster(&a, &options->workers, err);
+    ss_pool_close(a.crew);
     free(a.found);
+    free(a.trial);
+    free(a.item);
     ss_request_free(&a.from.request);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/contrast.h"
 #include "layers/kinds.h"
 #include "report/premises.h"
 #include "stepsim/compute.h"
@@ -109,26 +110,25 @@ static double speed(const struct ss_side *s)
     return s->tokens * (1 - s->summary.padding_fraction) / s->summary.iteration_s;
 }
 
-static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, struct ss_apart *out,
-                      struct ss_error *err)
+int ss_side_pairs(const struct ss_side *a, const struct ss_bands *bands, struct ss_pair_band *out,
+                  struct ss_error *err)
 {
     const struct ss_band_job job = {
         .card = a->card, .family = a->family, .experts = a->experts, .hybrid = a->hybrid};
-    struct ss_pair_band pair;
-    int rc = ss_bands_pair(bands, &job, &pair, err);
+    return ss_bands_pair(bands, &job, out, err);
+}
 
-    if (rc)
-        return rc;
-    out->least_pct = pair.pairs ? pair.pct : NAN;
-    if (pair.pairs)
+static void judge_pair(const struct ss_pair_band *pair, struct ss_apart *out)
+{
+    out->least_pct = pair->pairs ? pair->pct : NAN;
+    if (pair->pairs)
         snprintf(
             out->why, sizeof out->why,
             "the ratios of 90 %% of %d pairs of measured runs were predicted so well, each pair of one job "
             "(%d sources, %d of them with this card and software)",
-            pair.pairs, pair.sources, pair.near_sources);
+            pair->pairs, pair->sources, pair->near_sources);
     else
         snprintf(out->why, sizeof out->why, "there are no pairs of measured runs to tell");
-    return SS_OK;
 }
 
 /* Returns how far off one side may be in the direction that would undo the difference, in % of what is measured. */
@@ -146,27 +146,34 @@ static void judge_apart(const struct ss_side *a, const struct ss_side *b, struct
              "the error bands of both predictions, as of another card or software");
 }
 
-int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struct ss_bands *bands,
-                   struct ss_apart *out, struct ss_error *err)
+void ss_sides_judge_by(const struct ss_side *a, const struct ss_side *b, const struct ss_pair_band *pairs,
+                       struct ss_apart *out)
 {
-    int rc = SS_OK;
-
     memset(out, 0, sizeof *out);
     out->faster_pct = out->least_pct = NAN;
     if (a->summary.outcome == SS_OUTCOME_REFUSED || b->summary.outcome == SS_OUTCOME_REFUSED) {
         snprintf(out->why, sizeof out->why, "one of them is refused");
-        return SS_OK;
+        return;
     }
     out->faster_pct = 100 * (speed(b) / speed(a) - 1);
     int alike = !strcmp(a->card, b->card) && !strcmp(a->family, b->family) && !a->experts == !b->experts &&
                 a->hybrid == b->hybrid;
     if (alike && isfinite(a->summary.apart_pct) && isfinite(b->summary.apart_pct))
-        rc = judge_pair(a, bands, out, err); /* how far both are from measured runs they have in common */
+        judge_pair(pairs, out); /* how far both are from measured runs they have in common */
     else if (!isfinite(a->summary.band_pct) || !isfinite(b->summary.band_pct))
         snprintf(out->why, sizeof out->why, "no error band is known for one of them");
     else
         judge_apart(a, b, out);
     if (isfinite(out->least_pct)) /* compared as logarithms, so that the order of the sides does not matter */
         out->apart = fabs(log(speed(b) / speed(a))) > log1p(out->least_pct / 100);
+}
+
+int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struct ss_bands *bands,
+                   struct ss_apart *out, struct ss_error *err)
+{
+    struct ss_pair_band pairs;
+    int rc = ss_side_pairs(a, bands, &pairs, err);
+    if (!rc)
+        ss_sides_judge_by(a, b, &pairs, out);
     return rc;
 }

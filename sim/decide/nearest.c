@@ -143,6 +143,7 @@ static int open_space(struct ss_near *x, struct ss_error *err)
         changed = 0;
         ss_find_space_free(&x->space);
         rc = ss_find_space_build(&x->base, &x->find, &x->space, &why);
+        SS_THEN(rc, ss_find_walk(&x->space, &x->find, 0, &why));
         if (rc && !ss_status_refuses(rc)) {
             if (err)
                 *err = why;

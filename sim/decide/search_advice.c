@@ -8,6 +8,7 @@
 #include "stepsim/compare.h"
 #include "study/changes.h"
 #include "study/study_internal.h"
+#include "workers/pool.h"
 
 static int advise(const struct ss_scenario *s, const struct ss_run_options *options,
                   struct ss_explanation *out, struct ss_error *err)
@@ -27,8 +28,11 @@ int ss_find_advise(const struct ss_request *base, const char *words, const struc
                    struct ss_explanation **out, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = o->how->asker};
-    const struct ss_run_options options = {
-        .engine = SS_ENGINE_NATIVE, .unchecked = 1, .narrow = 1, .bands = o->run->bands};
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE,
+                                     .unchecked = 1,
+                                     .narrow = 1,
+                                     .bands = o->run->bands,
+                                     .workers = o->workers};
     struct ss_explanation *x = ss_calloc(1, sizeof *x);
     struct ss_scenario *s = NULL;
     struct ss_request r;
@@ -38,6 +42,8 @@ int ss_find_advise(const struct ss_request *base, const char *words, const struc
         free(x);
         return rc;
     }
+    if (!options.workers.n && !options.workers.team)
+        options.workers.n = ss_pool_cores();
     rc = ss_scenario_build(&r, &how, &s, err);
     SS_THEN(rc, advise(s, &options, x, err));
     ss_scenario_free(s);

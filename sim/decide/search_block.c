@@ -107,12 +107,11 @@ static void stage_between(const struct ss_stage_bounds *none, const struct ss_st
  * in their layers the first and the last are known, and the mean over all of them; no stage is slower than the
  * busiest. Where layers differ, time is bounded by that without recompute, and memory by that with all of it.
  */
-void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int layers,
-                           struct ss_plan_bounds *out)
+void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int alike,
+                           int layers, struct ss_plan_bounds *out)
 {
     const struct ss_plan_bounds *none = &ends[0], *full = &ends[1];
-    int alike = ss_layers_alike(job) && !job->packed.rows && !ss_experts_loads_by_layer(job) &&
-                job->model.mtp_num_layers <= 0;
+    alike = alike && !job->packed.rows && !ss_experts_loads_by_layer(job) && job->model.mtp_num_layers <= 0;
     int least, most;
     stage_layers(job, &least, &most);
     /* FSDP's exchanges beside the last recomputed layer are hidden otherwise than those beside others */

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
+#include "cost/rank_cost.h"
 #include "decide/search_internal.h"
 #include "layers/kinds.h"
 #include "plan/bounds.h"
@@ -23,24 +24,18 @@
 /* share of a sum, more than its rounding in another order */
 #define ROUNDING 1e-9
 
-struct ss_find_bounds {
-    double seconds, bytes, least_bytes;
-    double floor; /* s: with one layer, where some are recomputed */
-    unsigned set; /* the switches that are legal together */
-    int unsure, loose;
-    int decided; /* 1: in an earlier round, so nothing else is filled in */
-    int layers;  /* the fewest that block recompute repeats; 0: none is worth a try */
-};
-
 /* ---- bounds that layouts share ---- */
 
-struct shared {
+struct ss_find_costs {
     const struct ss_find_space *space;
     const struct ss_bands *bands;
     const struct ss_find_known *known; /* NULL: whatever was decided before, all bounds are wanted */
-    int pairs;                         /* 1: with pairs of chunks */
     struct ss_cache *cache;
     struct ss_map at;
+    /* [cluster]: what its model says, which is that of all its leaves; known 0: nothing yet */
+    struct traits {
+        signed char known, alike, hybrid;
+    } * traits;
     int n;
     size_t cap;
     struct entry {
@@ -55,12 +50,23 @@ static uint64_t mix(uint64_t h, int64_t value)
     return ss_mix64(h * 0x9e3779b97f4a7c15ULL + (uint64_t)value + 1);
 }
 
+/* Returns what the model of a cluster's jobs says, which is asked once. */
+static const struct traits *traits_of(const struct ss_find_cluster *c, const struct ss_job *job,
+                                      struct ss_find_costs *shared)
+{
+    struct traits *t = &shared->traits[c - shared->space->clusters];
+    if (!t->known)
+        *t = (struct traits){1, (signed char)ss_layers_alike(job),
+                             (signed char)ss_layer_any_other(&job->model)};
+    return t;
+}
+
 /* Returns a key that layouts share if their ranks have equal costs: the schedule does not matter, nor do
  * the chunks where all layers are alike. */
 static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                       const struct ss_job *job)
+                       const struct ss_job *job, int alike)
 {
-    int even = ss_plan_bounds_is_even(job);
+    int even = ss_plan_bounds_is_even(job, alike);
     uint64_t h = mix((uint64_t)leaf->cluster, even);
     for (int a = 0; a < c->naxes; a++) {
         int kind = c->axes[a].kind;
@@ -71,7 +77,7 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
 }
 
 /* Finds the entry of a key, or makes one and sets *is_new. Error: SS_ERR_NOMEM. */
-static int entry_at(struct shared *shared, uint64_t key, int *is_new, int *out)
+static int entry_at(struct ss_find_costs *shared, uint64_t key, int *is_new, int *out)
 {
     *out = ss_map_get(&shared->at, key);
     *is_new = *out < 0;
@@ -86,12 +92,12 @@ static int entry_at(struct shared *shared, uint64_t key, int *is_new, int *out)
 
 /* Finds the costs that a leaf shares. *out is -1 where they cannot be known. Error: SS_ERR_NOMEM. */
 static int find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                       const struct ss_job *job, struct shared *shared, int *out)
+                       const struct ss_job *job, struct ss_find_costs *shared, int *out)
 {
-    int is_new, i, rc = entry_at(shared, key_of(c, leaf, job), &is_new, &i);
+    int is_new, i, rc = entry_at(shared, key_of(c, leaf, job, traits_of(c, job, shared)->alike), &is_new, &i);
     if (!rc && is_new) {
-        int found = ss_plan_bounds_find(job, c->stack, c->platform, shared->pairs, shared->cache,
-                                        &shared->entry[i].least, NULL);
+        int found =
+            ss_plan_bounds_find(job, c->stack, c->platform, 0, shared->cache, &shared->entry[i].least, NULL);
         shared->entry[i].known = !found;
         rc = found == SS_ERR_NOMEM ? found : SS_OK;
     }
@@ -101,7 +107,7 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
 
 /* Finds what the order of a schedule says, once for all layouts with the same stages, chunks and
  * microbatches. */
-static int find_flight(const struct ss_job *job, int microbatches, struct shared *shared,
+static int find_flight(const struct ss_job *job, int microbatches, struct ss_find_costs *shared,
                        struct ss_find_flight *out)
 {
     uint64_t key = mix(mix(mix(1, job->pp), ss_job_chunks(job)), microbatches);
@@ -269,14 +275,14 @@ static void memory_of(const struct ss_plan_bounds *l, const struct ss_find_fligh
 /* ---- all leaves ---- */
 
 /* Returns whether a job of so many bytes may not fit, as far as jobs like it are off. */
-static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, struct shared *shared,
+static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, struct ss_find_costs *shared,
                      double bytes)
 {
     const struct ss_card *card = ss_platform_card(c->platform);
     const struct ss_band_job like = {.card = card->name,
                                      .family = c->stack->family,
                                      .experts = job->model.num_experts,
-                                     .hybrid = ss_layer_any_other(&job->model),
+                                     .hybrid = traits_of(c, job, shared)->hybrid,
                                      .unmodelled = job->unmodelled};
     struct ss_band time, memory;
     ss_bands_find_kept(shared->cache, shared->bands, &like, &time, &memory);
@@ -299,13 +305,13 @@ static void set_bounds(const struct ss_plan_bounds *least, const struct ss_find_
 /* Sets the bounds of a leaf with block recompute: the time with the fewest layers with which it may surely
  * fit, and the memory with the most. */
 static int bound_block(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                       const struct ss_job *job, const struct ss_find_flight *flight, struct shared *shared,
-                       struct ss_find_bounds *out)
+                       const struct ss_job *job, const struct ss_find_flight *flight,
+                       struct ss_find_costs *shared, struct ss_find_bounds *out)
 {
     /* a flag that is not modelled leaves the error of the memory open */
     const double room = job->unmodelled[0] ? ss_platform_card(c->platform)->device_memory : c->room;
     int e[2], microbatches = ss_job_microbatches(job, c->world_size), rc = SS_OK;
-    int most = ss_find_block_most(c, leaf, job);
+    int most = ss_find_block_most(c, leaf, job), alike = traits_of(c, job, shared)->alike;
     struct ss_find_leaf at[2];
     struct ss_job jobs[2];
     ss_find_block_ends(c, leaf, job, at, jobs);
@@ -317,10 +323,10 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
     const struct ss_plan_bounds ends[2] = {shared->entry[e[0]].least, shared->entry[e[1]].least};
     struct ss_plan_bounds least;
     struct ss_find_bounds last = {0};
-    ss_find_block_between(ends, job, most, &least);
+    ss_find_block_between(ends, job, alike, most, &least);
     set_bounds(&least, flight, job, c->stack, microbatches, &last);
     for (int n = 1; n <= most; n++) {
-        ss_find_block_between(ends, job, n, &least);
+        ss_find_block_between(ends, job, alike, n, &least);
         set_bounds(&least, flight, job, c->stack, microbatches, out);
         out->layers = n;
         out->floor = n == 1 ? out->seconds : out->floor;
@@ -333,41 +339,50 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
     return SS_OK;
 }
 
-/* Sets the bounds of a leaf, which are 0 where nothing is known. Error: SS_ERR_NOMEM, because without
- * memory another set of layouts would be searched. */
-static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *plain, struct shared *shared,
-                      struct ss_find_bounds *out)
+int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, const struct ss_asked *asked,
+                      struct ss_job *job, struct ss_find_bounds *out)
 {
-    const struct ss_find_cluster *c = &s->clusters[plain->cluster];
-    struct ss_find_leaf with = *plain, *leaf = &with;
+    const struct ss_find_space *s = shared->space;
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     struct ss_find_flight flight = {0};
-    struct ss_job job;
+    int e, rc = SS_OK;
     memset(out, 0, sizeof *out);
-    int e, rc = ss_find_leaf_switch(s, leaf, c->switches, &job, NULL);
-    if (rc)
-        return rc == SS_ERR_NOMEM ? rc : SS_OK;
-    out->set = ss_find_switches_of(leaf->at);
+    out->set = ss_find_switches_legal(s, c, asked, job, c->switches);
+    ss_find_switches_set(leaf->at, out->set);
     out->decided = shared->known && ss_find_known_decided(shared->known, leaf->walk, out->set);
     if (out->decided)
         return SS_OK;
-    int microbatches = ss_job_microbatches(&job, c->world_size);
-    if (!is_megatrons(&job))
-        rc = find_flight(&job, microbatches, shared, &flight);
+    int microbatches = ss_job_microbatches(job, c->world_size);
+    if (!is_megatrons(job))
+        rc = find_flight(job, microbatches, shared, &flight);
     if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
-        return bound_block(c, leaf, &job, &flight, shared, out);
-    SS_THEN(rc, find_shared(c, leaf, &job, shared, &e));
+        return bound_block(c, leaf, job, &flight, shared, out);
+    SS_THEN(rc, find_shared(c, leaf, job, shared, &e));
     if (!rc && e >= 0) {
-        set_bounds(&shared->entry[e].least, &flight, &job, c->stack, microbatches, out);
+        set_bounds(&shared->entry[e].least, &flight, job, c->stack, microbatches, out);
         out->floor = out->seconds;
         out->loose = shared->entry[e].least.loose;
-        out->unsure = is_unsure(c, &job, shared, out->bytes);
+        out->unsure = is_unsure(c, job, shared, out->bytes);
     }
     return rc;
 }
 
+static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *plain,
+                      struct ss_find_costs *shared, struct ss_find_bounds *out)
+{
+    struct ss_find_leaf leaf = *plain;
+    struct ss_asked asked;
+    struct ss_job job;
+    memset(out, 0, sizeof *out);
+    int rc = ss_find_plain_job(s, &leaf, &asked, &job, NULL);
+    if (rc)
+        return rc == SS_ERR_NOMEM ? rc : SS_OK;
+    return ss_find_bound_job(shared, &leaf, &asked, &job, out);
+}
+
 static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
 {
-    struct shared *shared = ctx; /* each worker has its own copy */
+    struct ss_find_costs *shared = ctx; /* each worker has its own copy */
     const struct ss_find_space *s = shared->space;
     struct ss_find_bounds *out = answer;
     size_t first = (size_t)item * RUN;
@@ -381,37 +396,64 @@ int ss_find_tighten(const struct ss_find_space *s, const struct ss_find_leaf *le
                     double *seconds, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    struct shared shared = {.space = s, .pairs = 1, .cache = cache};
-    struct ss_find_flight flight = {0};
+    const struct ss_find_flight flight = {0};
     struct ss_find_bounds bounds = {0};
+    struct ss_plan_bounds least;
     struct ss_job job;
-    int e = -1, rc = ss_find_job(s, leaf, &job, err);
-    SS_THEN(rc, find_shared(c, leaf, &job, &shared, &e));
-    if (!rc && e >= 0)
-        set_bounds(&shared.entry[e].least, &flight, &job, c->stack, ss_job_microbatches(&job, c->world_size),
-                   &bounds);
+    int rc = ss_find_job(s, leaf, &job, err);
+    if (rc)
+        return rc;
+    int found = ss_plan_bounds_find(&job, c->stack, c->platform, 1, cache, &least, NULL);
+    if (!found)
+        set_bounds(&least, &flight, &job, c->stack, ss_job_microbatches(&job, c->world_size), &bounds);
     *seconds = fmax(leaf->seconds, bounds.seconds);
-    ss_map_free(&shared.at);
-    free(shared.entry);
-    return rc;
+    return found == SS_ERR_NOMEM ? found : SS_OK;
+}
+
+int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *bands,
+                       const struct ss_find_known *known, struct ss_find_costs **out, struct ss_error *err)
+{
+    struct ss_find_costs *costs = ss_calloc(1, sizeof *costs);
+    struct traits *traits = ss_calloc((size_t)s->nclusters + 1, sizeof *traits);
+    int rc = costs && traits ? ss_cache_open(&costs->cache, err) : ss_nomem(err);
+    if (rc) {
+        free(costs);
+        free(traits);
+        return rc;
+    }
+    costs->traits = traits;
+    costs->space = s;
+    costs->bands = bands;
+    costs->known = known;
+    *out = costs;
+    return SS_OK;
+}
+
+void ss_find_costs_close(struct ss_find_costs *costs)
+{
+    if (!costs)
+        return;
+    ss_cache_close(costs->cache);
+    ss_map_free(&costs->at);
+    free(costs->entry);
+    free(costs->traits);
+    free(costs);
 }
 
 /* Fills in the bounds of the present leaves, in their order. */
 static int bound_all(struct ss_find_space *s, const struct ss_find_options *o,
                      const struct ss_find_known *known, struct ss_find_bounds **out, struct ss_error *err)
 {
-    struct shared shared = {.space = s, .bands = o->run->bands, .known = known};
+    struct ss_find_costs *costs = NULL;
+    int rc = ss_find_costs_open(s, o->run->bands, known, &costs, err);
     const struct ss_pool pool = {.workers = o->workers,
                                  .nitems = (int)((s->nleaves + RUN - 1) / RUN),
                                  .size = RUN * sizeof(struct ss_find_bounds),
                                  .work = bound_run,
-                                 .ctx = &shared};
+                                 .ctx = costs};
     *out = ss_calloc((size_t)pool.nitems * RUN, sizeof **out);
-    int rc = *out ? ss_cache_open(&shared.cache, err) : ss_nomem(err);
-    SS_THEN(rc, ss_pool_run(&pool, *out, err));
-    ss_cache_close(shared.cache);
-    ss_map_free(&shared.at);
-    free(shared.entry);
+    SS_THEN(rc, *out ? ss_pool_run(&pool, *out, err) : ss_nomem(err));
+    ss_find_costs_close(costs);
     return rc;
 }
 

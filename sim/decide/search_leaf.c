@@ -41,9 +41,8 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
     return set_axes(c, at, axis, axis + 1, asked, err);
 }
 
-/* Makes the finished job of a leaf without its switches, and what it asks for. */
-static int plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
-                     struct ss_job *job, struct ss_error *err)
+int ss_find_plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
+                      struct ss_job *job, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     *asked = c->asked;
@@ -58,7 +57,7 @@ int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, 
 {
     unsigned set = ss_find_switches_of(leaf->at);
     struct ss_asked asked;
-    int rc = plain_job(s, leaf, &asked, job, err);
+    int rc = ss_find_plain_job(s, leaf, &asked, job, err);
     return rc || !set ? rc : ss_find_switch_job(s, &s->clusters[leaf->cluster], &asked, set, job, err);
 }
 
@@ -67,7 +66,7 @@ int ss_find_leaf_switch(const struct ss_find_space *s, struct ss_find_leaf *leaf
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     struct ss_asked asked;
-    int rc = plain_job(s, leaf, &asked, job, err);
+    int rc = ss_find_plain_job(s, leaf, &asked, job, err);
     if (!rc)
         ss_find_switches_set(leaf->at, ss_find_switches_legal(s, c, &asked, job, set));
     return rc;
@@ -83,7 +82,7 @@ int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf 
     ss_find_flags(c, leaf->at, words, size);
     if (!set)
         return SS_OK;
-    int rc = plain_job(s, leaf, &asked, &job, err);
+    int rc = ss_find_plain_job(s, leaf, &asked, &job, err);
     size_t used = strlen(words);
     if (!rc && used + 2 < size) {
         words[used] = ' ';

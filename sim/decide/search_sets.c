@@ -166,15 +166,18 @@ static int search_axes(const struct ss_request *base, const struct ss_find_optio
     struct ss_run_options run = *o->run;
     struct ss_bands *bands = NULL;
     struct ss_find_space s;
-    int rc = ss_find_space_build(base, o, &s, err);
+    int rc = ss_find_space_build(base, o, &s, err), sets = o->axes != SS_FIND_AXES_LAYOUT && !o->switches;
     if (!rc && !run.bands)
         rc = ss_bands_load(NULL, o->how->files, &bands, err);
     run.bands = run.bands ? run.bands : bands;
     with.run = &run;
-    SS_THEN(rc, ss_find_files(&s, o->how->files, err));
-    for (int c = 0; c < s.nclusters && !rc; c++)
+    for (int c = 0; c < s.nclusters && !rc; c++) {
         s.clusters[c].room = ss_find_room(&s.clusters[c], run.bands);
-    if (!rc && o->axes != SS_FIND_AXES_LAYOUT && !o->switches && s.nleaves)
+        s.clusters[c].switches = sets ? ss_find_switches_usual() : s.clusters[c].switches;
+    }
+    SS_THEN(rc, ss_find_walk(&s, &with, 1, err));
+    SS_THEN(rc, ss_find_files(&s, o->how->files, err));
+    if (!rc && sets && s.nleaves)
         rc = find_sets(base, &with, &s, err);
     SS_THEN(rc, ss_find_search(base, &with, &s, NULL, err));
     if (!rc) {

@@ -162,111 +162,6 @@ int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *
     return SS_OK;
 }
 
-/*
- * Returns the deepest axis that a rule reads, by the flags that it blames. All layouts with the same values
- * up to this axis are refused, too, whatever the deeper axes say. A rule that is not here is asked about
- * every layout.
- */
-static int reach_of(const struct ss_find_cluster *c, const char *flags)
-{
-    static const struct {
-        const char *flags;
-        int kind;
-    } reach[] = {
-        {"--tp --num-attention-heads", SS_FIND_TP},
-        {"--tp --num-query-groups", SS_FIND_TP},
-        {"--tp --ffn-hidden-size", SS_FIND_TP},
-        {"--seq --cp", SS_FIND_CP},
-        {"--tp --pp --cp --nodes", SS_FIND_PP},
-        {"--pp --num-layers", SS_FIND_VP},
-        {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
-        {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
-        {"--gbs --mbs", SS_FIND_MBS},
-    };
-    int deepest = c->naxes - 1;
-    for (size_t i = 0; i < SS_ARRAY_LEN(reach); i++)
-        if (!strcmp(flags, reach[i].flags))
-            for (deepest = c->naxes - 1; deepest >= 0 && c->axes[deepest].kind > reach[i].kind;)
-                deepest--;
-    return deepest;
-}
-
-/* ---- the walk over all layouts ---- */
-
-struct walk {
-    struct ss_find_space *space;
-    int cluster;
-    unsigned char at[SS_FIND_NUMBERS];
-    int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
-    int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
-    struct ss_error why;
-};
-
-static int keep_leaf(struct walk *w, struct ss_error *err)
-{
-    struct ss_find_space *s = w->space;
-    if (ss_grow(&s->leaves, &s->cap_leaves, s->nleaves + 1, sizeof *s->leaves))
-        return ss_nomem(err);
-    struct ss_find_leaf *leaf = &s->leaves[s->nleaves++];
-    memset(leaf, 0, sizeof *leaf);
-    leaf->cluster = w->cluster;
-    leaf->walk = (int)s->nleaves - 1;
-    memcpy(leaf->at, w->at, sizeof leaf->at);
-    return SS_OK;
-}
-
-/* Checks the layout that `asked` describes. */
-static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_error *err)
-{
-    const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    struct ss_job job;
-    memset(&w->why, 0, sizeof w->why);
-    int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
-                                   &job, &w->why);
-    if (!rc)
-        return keep_leaf(w, err);
-    if (!ss_status_refuses(rc)) {
-        if (err)
-            *err = w->why;
-        return rc;
-    }
-    w->cut = reach_of(c, w->why.flags) + 1;
-    return ss_find_refuse(w->space, w->cluster, &w->why, 1, err);
-}
-
-/* Visits all values of the axis `depth` and of the axes below it. */
-static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_error *err)
-{
-    struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    int rc = SS_OK, n = depth < c->naxes ? c->axes[depth].n : 0;
-    if (depth == c->naxes)
-        rc = check_leaf(w, asked, err);
-    for (int i = 0; i < n && !rc; i++) {
-        struct ss_asked next = *asked;
-        w->at[depth] = (unsigned char)i;
-        rc = ss_find_set(c, w->at, depth, &next, err);
-        SS_THEN(rc, visit(w, depth + 1, &next, err));
-        if (rc || w->cut < 0)
-            continue;
-        if (w->cut <= depth) { /* axes above decide the refusal: other values of this axis are refused, too */
-            int64_t rest = w->below[depth + 1] * (n - i - 1);
-            return ss_find_refuse(w->space, w->cluster, &w->why, rest, err);
-        }
-        w->cut = -1;
-    }
-    return rc;
-}
-
-static int walk_cluster(struct ss_find_space *s, int cluster, struct ss_error *err)
-{
-    const struct ss_find_cluster *c = &s->clusters[cluster];
-    struct walk w = {.space = s, .cluster = cluster, .at = {[SS_FIND_BLOCK_LAYERS] = 1}, .cut = -1};
-    w.below[c->naxes] = 1;
-    for (int a = c->naxes - 1; a >= 0; a--)
-        w.below[a] = w.below[a + 1] * c->axes[a].n;
-    return visit(&w, 0, &c->asked, err);
-}
-
 int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
                         struct ss_find_space *s, struct ss_error *err)
 {
@@ -286,8 +181,6 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
         rc = build_cluster(s, i, base, o, outer, n, err);
         s->found->ngroups += !rc;
     }
-    for (int i = 0; i < clusters && !rc; i++)
-        rc = walk_cluster(s, i, err);
     return rc;
 }
 

@@ -9,7 +9,7 @@
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-int ss_plan_bounds_is_even(const struct ss_job *job)
+int ss_plan_bounds_is_even(const struct ss_job *job, int alike)
 {
     int given = job->layout.n > 0 || job->first_stage_layers > 0 || job->account_for_embedding ||
                 job->account_for_loss;
@@ -18,7 +18,7 @@ int ss_plan_bounds_is_even(const struct ss_job *job)
     if (given || by_chunk || job->packed.rows || ss_experts_loads_by_layer(job) ||
         job->model.mtp_num_layers > 0 || ss_job_encodes(job))
         return 0;
-    return ss_layers_alike(job);
+    return alike;
 }
 
 /* Makes a schedule with few microbatches, for its stages only, so that it costs nothing. */
@@ -195,7 +195,7 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
     struct ss_plan_builder b;
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
-    out->even = ss_plan_bounds_is_even(job);
+    out->even = ss_plan_bounds_is_even(job, ss_layers_alike(job));
     int rc = make_schedule(job, out->even && !pairs, &schedule, err);
     if (rc)
         return rc;

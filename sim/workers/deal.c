@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workers/deal.h"
 
+#include <stdlib.h>
+
 #include "base/base.h"
 
 /* An item may end the process that works at it this often. */
@@ -8,7 +10,20 @@
 
 void *ss_deal_answer(const struct ss_deal *d, int at)
 {
-    return d->answers + (size_t)at * d->crew->pool->size;
+    const struct ss_pool *pool = d->crew->pool;
+    return pool->used ? ((void **)d->answers)[at] : (char *)d->answers + (size_t)at * pool->size;
+}
+
+void *ss_deal_room(struct ss_deal *d, int at, size_t bytes)
+{
+    void **block = (void **)d->answers + at;
+    if (!d->crew->pool->used)
+        return ss_deal_answer(d, at);
+    free(*block);
+    *block = malloc(bytes);
+    if (!*block && !d->broken)
+        d->broken = ss_nomem(&d->error);
+    return *block;
 }
 
 void ss_deal_fail(struct ss_deal *d, int at, int status, const struct ss_error *error)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dealing to the other processes of a team. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -37,11 +38,13 @@ static void take_answer(struct ss_deal *d, struct ss_worker *s, const struct ss_
                         const void *data, size_t n)
 {
     struct ss_error error;
-    size_t size = d->crew->pool->size;
-    int at = n == (m->status ? sizeof error : size) ? take_off(d, s, m->item) : -1;
-    if (at < 0)
+    const struct ss_pool *pool = d->crew->pool;
+    int whole = m->status ? n == sizeof error : n == pool->size || (pool->used && n < pool->size);
+    int at = whole ? take_off(d, s, m->item) : -1;
+    void *answer = at < 0 ? NULL : m->status ? &error : ss_deal_room(d, at, n);
+    if (!answer)
         return;
-    memcpy(m->status ? (void *)&error : ss_deal_answer(d, at), data, n);
+    memcpy(answer, data, n);
     s->took = m->took;
     ss_deal_note(d, at, m->status, &error);
 }
@@ -81,9 +84,10 @@ static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m
             return; /* the workers that exist suffice */
         c->workers[c->nworkers++] = (struct ss_worker){.rank = rank, .slot = slot};
     }
-    for (int i = c->nhere; i < c->nworkers; i++)
-        if (c->workers[i].rank == rank)
-            c->workers[i].open = 1;
+    for (int i = 0; i < c->nworkers; i++) {
+        c->workers[i].open |= c->workers[i].rank == rank;
+        c->workers[i].look = 0; /* homes are dealt among more workers now */
+    }
 }
 
 void ss_deal_hear(struct ss_deal *d)
@@ -109,8 +113,45 @@ void ss_deal_hear(struct ss_deal *d)
         }
 }
 
-void ss_deal_tell(const struct ss_deal *d, int rc)
+/* Puts answers of many lengths into data[size], from place *at on, each behind its length. Returns how many bytes these are. */
+static size_t pack(const struct ss_deal *d, int *at, char *data, size_t size)
 {
+    size_t n = 0;
+    for (; *at < d->n; ++*at) {
+        const void *answer = ss_deal_answer(d, *at);
+        size_t bytes = d->crew->pool->used(answer);
+        if (n + sizeof bytes + bytes > size)
+            break;
+        memcpy(data + n, &bytes, sizeof bytes);
+        memcpy(data + n + sizeof bytes, answer, bytes);
+        n += sizeof bytes + bytes;
+    }
+    return n;
+}
+
+/* Sends all answers of many lengths. Returns 0 without memory. */
+static int tell_blocks(const struct ss_deal *d)
+{
+    const struct ss_crew *c = d->crew;
+    size_t size = PART + c->pool->size + sizeof size;
+    struct ss_team_message m = {.kind = SS_TEAM_DONE, .list = d->list};
+    char *data = malloc(size);
+    for (int at = 0; data && !m.slot; m.item = at) {
+        size_t n = pack(d, &at, data, size);
+        m.slot = at == d->n;
+        for (int r = 1; r < ss_team_size(c->team); r++)
+            ss_team_send(c->team, r, &m, data, n);
+    }
+    free(data);
+    return data != NULL;
+}
+
+void ss_deal_tell(struct ss_deal *d, int rc)
+{
+    if (!rc && d->crew->pool->used && tell_blocks(d))
+        return;
+    if (!rc && d->crew->pool->used)
+        rc = ss_nomem(&d->error);
     const struct ss_crew *c = d->crew;
     size_t size = c->pool->size, most = PART / size + 1;
     struct ss_team_message m = {.kind = SS_TEAM_DONE, .list = d->list, .status = rc};

@@ -26,54 +26,73 @@ static void take_reply(void *ctx, struct ss_worker *s)
     struct ss_deal *d = ctx;
     struct ss_reply reply;
     struct ss_error error;
-    int at = s->at[0];
-    if (ss_worker_read(s, d->crew->pool->size, &reply, ss_deal_answer(d, at), &error)) {
+    int at = s->at[0], dead = ss_worker_read(s, &reply, &error);
+    void *answer = dead || reply.status ? NULL : ss_deal_room(d, at, reply.bytes);
+    if (dead || (answer && ss_worker_read_answer(s, answer, reply.bytes))) {
         ss_deal_bury(d, s);
         return;
     }
+    if (d->broken)
+        return;
     ss_worker_next(s);
     ss_deal_note(d, at, reply.status, &error);
 }
 
 /* ---- dealing out ---- */
 
-/* Brings the first place whose home is the worker to the front of those that were never dealt out; where there is
- * none, the last one. */
-static void bring_home(struct ss_deal *d, int worker)
+/* Returns the index into todo of the first place never dealt out whose home is the worker; where there is none, of the
+ * last place of all. */
+static int place_at_home(struct ss_deal *d, int worker)
 {
-    const struct ss_pool *pool = d->crew->pool;
-    int i = d->next;
-    while (i + 1 < d->ntodo &&
-           pool->home(pool->ctx, d->items[d->todo[i]]) % (uint64_t)d->crew->nworkers != (uint64_t)worker)
-        i++;
-    int at = d->todo[i];
-    memmove(d->todo + d->next + 1, d->todo + d->next, (size_t)(i - d->next) * sizeof *d->todo);
-    d->todo[d->next] = at;
+    const struct ss_crew *c = d->crew;
+    int *i = &c->workers[worker].look;
+    while (*i < d->ntodo && (d->given[*i] || d->home[*i] % (uint64_t)c->nworkers != (uint64_t)worker))
+        ++*i;
+    if (*i < d->ntodo)
+        return *i;
+    while (d->given[d->last])
+        d->last--;
+    return d->last;
 }
 
-/* Returns the next place to deal out to a worker, or -1. Places behind a failed one are not wanted any more. */
-static int next_place(struct ss_deal *d, int worker)
+/* Finds the index into todo of the next place to deal out to a worker; -1: it is on top of those that are dealt out again.
+ * Places behind a failed one are not wanted any more. Returns whether there is one. */
+static int next_place(struct ss_deal *d, int worker, int *index)
 {
     while (d->nback && d->back[d->nback - 1] >= d->failed)
         d->nback--;
-    if (!d->nback && d->next < d->ntodo && d->crew->pool->home)
-        bring_home(d, worker);
-    while (!d->nback && d->next < d->ntodo && d->todo[d->next] >= d->failed)
+    *index = -1;
+    if (d->nback)
+        return 1;
+    while (d->next < d->ntodo && (d->given[d->next] || d->todo[d->next] >= d->failed))
         d->next++;
-    return d->nback ? d->back[d->nback - 1] : d->next < d->ntodo ? d->todo[d->next] : -1;
+    if (d->next == d->ntodo)
+        return 0;
+    *index = d->home ? place_at_home(d, worker) : d->next;
+    return 1;
 }
 
-static int give(struct ss_deal *d, struct ss_worker *s, int at)
+/* Returns how many items may wait at a worker: fewer when few are left, so that all workers end together. */
+static int depth_of(const struct ss_deal *d, const struct ss_worker *s)
+{
+    int most = ss_worker_depth(s), share = 1 + d->left / (2 * d->crew->nworkers);
+    return most < share ? most : share;
+}
+
+static int give(struct ss_deal *d, struct ss_worker *s, int index)
 {
     const struct ss_crew *c = d->crew;
+    int at = index < 0 ? d->back[d->nback - 1] : d->todo[index];
     const struct ss_team_message m = {
         .kind = SS_TEAM_GIVE, .list = d->list, .slot = s->slot, .item = d->items[at]};
     if (!s->rank && !s->pid && ss_worker_hire(c->pool, s))
         return errno;
-    if (d->nback)
+    if (index < 0) {
         d->nback--;
-    else
-        d->next++;
+    } else {
+        d->given[index] = 1;
+        d->left--;
+    }
     d->in_flight++;
     if (s->rank) {
         ss_worker_push(s, at);
@@ -89,20 +108,20 @@ static int give(struct ss_deal *d, struct ss_worker *s, int at)
 static int give_all(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
-    int at = 0, why = 0;
+    int index, any = 1, why = 0;
     for (int depth = 0, given = 1; given && depth < SS_WORKER_DEPTH; depth++) {
         given = 0;
-        for (int i = 0; i < c->nworkers && at >= 0; i++) {
+        for (int i = 0; i < c->nworkers && any; i++) {
             struct ss_worker *s = &c->workers[i];
-            if (s->n > depth || s->n >= ss_worker_depth(s) || (s->rank && !s->open) ||
-                (at = next_place(d, i)) < 0)
+            if (s->n > depth || s->n >= depth_of(d, s) || (s->rank && !s->open) ||
+                !(any = next_place(d, i, &index)))
                 continue;
-            int failed = give(d, s, at);
+            int failed = give(d, s, index);
             why = failed ? failed : why;
             given |= !failed;
         }
     }
-    if (next_place(d, 0) < 0 || d->in_flight > 0)
+    if (d->in_flight > 0 || !next_place(d, 0, &index))
         return SS_OK;
     return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
 }
@@ -134,17 +153,27 @@ static int run_workers(struct ss_deal *d, struct ss_error *err)
     return rc;
 }
 
+/* Moves an answer to its place, unless it was made there. Returns 0 without memory. */
+static int put_answer(struct ss_deal *d, int at, const void *answer, size_t bytes)
+{
+    void *room = d->crew->scratch ? ss_deal_room(d, at, bytes) : NULL;
+    if (room)
+        memcpy(room, answer, bytes);
+    return room || !d->crew->scratch;
+}
+
 static int run_here(struct ss_deal *d)
 {
     const struct ss_pool *pool = d->crew->pool;
     for (; d->next < d->ntodo && d->failed == d->n && goes_on(d); d->next++) {
         int at = d->todo[d->next];
         struct ss_error error = {0};
-        memset(ss_deal_answer(d, at), 0, pool->size);
-        int status = pool->work(pool->ctx, d->items[at], ss_deal_answer(d, at), &error);
+        size_t bytes;
+        void *answer = d->crew->scratch ? d->crew->scratch : ss_deal_answer(d, at);
+        int status = ss_pool_work(pool, d->items[at], answer, &bytes, &error);
         if (status)
             ss_deal_fail(d, at, status, &error);
-        else
+        else if (put_answer(d, at, answer, bytes))
             ss_deal_count(d, at);
     }
     return SS_OK;
@@ -167,6 +196,22 @@ static int read_journal(struct ss_deal *d, struct ss_error *err)
     if (!rc && d->done && pool->on_answer)
         pool->on_answer(pool->on_answer_ctx, d->done);
     return rc;
+}
+
+static int find_homes(struct ss_deal *d, struct ss_error *err)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    d->left = d->ntodo;
+    d->last = d->ntodo - 1;
+    if (!d->crew->nworkers)
+        return SS_OK;
+    d->given = ss_calloc((size_t)d->ntodo + 1, 1);
+    d->home = pool->home ? ss_calloc((size_t)d->ntodo + 1, sizeof *d->home) : NULL;
+    if (!d->given || (pool->home && !d->home))
+        return ss_nomem(err);
+    for (int i = 0; d->home && i < d->ntodo; i++)
+        d->home[i] = pool->home(pool->ctx, d->items[d->todo[i]]);
+    return SS_OK;
 }
 
 /* ---- the crew ---- */
@@ -205,7 +250,9 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     c->cap = (size_t)c->nhere + 1;
     c->workers = ss_calloc(c->cap, sizeof *c->workers);
     c->ready = ss_calloc(c->cap, sizeof *c->ready);
-    int rc = c->workers && c->ready ? open_journal(c, err) : ss_nomem(err);
+    c->scratch = pool->used && !c->nworkers ? malloc(pool->size) : NULL;
+    int there = c->workers && c->ready && (c->scratch || !pool->used || c->nworkers);
+    int rc = there ? open_journal(c, err) : ss_nomem(err);
     if (rc) {
         ss_pool_close(c);
         return rc;
@@ -225,6 +272,7 @@ void ss_pool_close(struct ss_crew *c)
     ss_journal_close(c->journal);
     free(c->workers);
     free(c->ready);
+    free(c->scratch);
     free(c);
 }
 
@@ -234,9 +282,12 @@ static int deal(struct ss_deal *d, struct ss_error *err)
     struct ss_error why = {0};
     if (c->team)
         d->list = ss_team_next_list(c->team);
-    for (int i = c->nhere; i < c->nworkers; i++)
+    for (int i = 0; i < c->nworkers; i++) {
         c->workers[i].open = 0; /* until the other process says that it is at this list, too */
+        c->workers[i].look = 0;
+    }
     int rc = read_journal(d, &why);
+    SS_THEN(rc, find_homes(d, &why));
     SS_THEN(rc, c->nworkers ? run_workers(d, &why) : run_here(d));
     if (!rc && (d->broken || d->failed < d->n))
         rc = d->broken ? d->broken : d->status;
@@ -262,6 +313,8 @@ int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, stru
     for (int i = 0; i < c->nworkers; i++)
         c->workers[i].n = c->workers[i].rank ? 0 : c->workers[i].n;
     free(d.back);
+    free(d.given);
+    free(d.home);
     free(d.tries);
     free(d.todo);
     return rc;

@@ -15,7 +15,7 @@ struct service {
     struct ss_relay *relay;
     struct ss_team *team;
     int list, n;
-    char *answers;
+    void *answers;
     void *answer; /* room for one answer */
     int done, status;
     struct ss_error error;
@@ -54,7 +54,8 @@ static void pass_reply(void *ctx, struct ss_worker *worker)
     struct ss_reply reply;
     struct ss_error error;
     int slot = (int)(worker - s->relay->workers), item = worker->at[0];
-    if (ss_worker_read(worker, s->relay->pool->size, &reply, s->answer, &error)) {
+    if (ss_worker_read(worker, &reply, &error) ||
+        (!reply.status && ss_worker_read_answer(worker, s->answer, reply.bytes))) {
         dismiss(worker);
         tell_lost(s, slot, item);
         return;
@@ -67,7 +68,7 @@ static void pass_reply(void *ctx, struct ss_worker *worker)
                                       .status = reply.status,
                                       .took = (float)worker->took};
     ss_team_send(s->team, 0, &m, reply.status ? (const void *)&error : s->answer,
-                 reply.status ? sizeof error : s->relay->pool->size);
+                 reply.status ? sizeof error : reply.bytes);
 }
 
 static void take_item(struct service *s, const struct ss_team_message *m)
@@ -82,6 +83,19 @@ static void take_item(struct service *s, const struct ss_team_message *m)
         ss_worker_give(worker, m->item, m->item);
 }
 
+/* Takes answers of many lengths, each behind its length (ss_deal_tell). Returns 0 without memory. */
+static int take_blocks(struct service *s, int at, const char *data, size_t n)
+{
+    void **blocks = s->answers;
+    for (size_t bytes, used = 0; at < s->n && used + sizeof bytes <= n; used += sizeof bytes + bytes, at++) {
+        memcpy(&bytes, data + used, sizeof bytes);
+        if (bytes > n - used - sizeof bytes || !(blocks[at] = malloc(bytes)))
+            return 0;
+        memcpy(blocks[at], data + used + sizeof bytes, bytes);
+    }
+    return 1;
+}
+
 static void take_answers(struct service *s, const struct ss_team_message *m, const void *data, size_t n)
 {
     size_t size = s->relay->pool->size;
@@ -89,8 +103,10 @@ static void take_answers(struct service *s, const struct ss_team_message *m, con
     s->status = m->status;
     if (m->status)
         memcpy(&s->error, data, n < sizeof s->error ? n : sizeof s->error);
-    else if (m->item >= 0 && n / size <= (size_t)(s->n - m->item))
-        memcpy(s->answers + (size_t)m->item * size, data, n);
+    else if (s->relay->pool->used && m->item >= 0 && !take_blocks(s, m->item, data, n))
+        s->done = s->status = ss_nomem(&s->error);
+    else if (!s->relay->pool->used && m->item >= 0 && n / size <= (size_t)(s->n - m->item))
+        memcpy((char *)s->answers + (size_t)m->item * size, data, n);
 }
 
 static void take_messages(struct service *s)

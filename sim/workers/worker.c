@@ -42,26 +42,35 @@ static int read_all(int fd, void *data, size_t n)
 /* ---- the worker ---- */
 
 /* Sends reply and answer in one piece, so that the reader wakes once. */
-static int send_reply(int fd, char *reply, size_t size, const struct ss_error *error)
+static int send_reply(int fd, const char *reply, const struct ss_error *error)
 {
     struct ss_reply head;
     memcpy(&head, reply, sizeof head);
     if (!head.status)
-        return send_all(fd, reply, sizeof head + size);
+        return send_all(fd, reply, sizeof head + head.bytes);
     return send_all(fd, reply, sizeof head) || send_all(fd, error, sizeof *error);
+}
+
+int ss_pool_work(const struct ss_pool *pool, int item, void *answer, size_t *bytes, struct ss_error *err)
+{
+    if (!pool->used)
+        memset(answer, 0, pool->size);
+    int status = pool->work(pool->ctx, item, answer, err);
+    *bytes = status || !pool->used ? pool->size : pool->used(answer);
+    return status;
 }
 
 static void work_until_end(const struct ss_pool *pool, int fd)
 {
     char *reply = ss_calloc(1, sizeof(struct ss_reply) + pool->size);
     struct ss_reply head;
+    memset(&head, 0, sizeof head);
     while (reply && !read_all(fd, &head.item, sizeof head.item)) {
         struct ss_error error = {0};
         char *answer = reply + sizeof head;
-        memset(answer, 0, pool->size);
-        head.status = pool->work(pool->ctx, head.item, answer, &error);
+        head.status = ss_pool_work(pool, head.item, answer, &head.bytes, &error);
         memcpy(reply, &head, sizeof head);
-        if (send_reply(fd, reply, pool->size, &error))
+        if (send_reply(fd, reply, &error))
             break;
     }
     ss_keep_counts();
@@ -113,14 +122,16 @@ void ss_worker_give(struct ss_worker *s, int at, int item)
     send_all(s->fd, &item, sizeof item);
 }
 
-int ss_worker_read(struct ss_worker *s, size_t size, struct ss_reply *reply, void *answer,
-                   struct ss_error *error)
+int ss_worker_read(struct ss_worker *s, struct ss_reply *reply, struct ss_error *error)
 {
     if (read_all(s->fd, reply, sizeof *reply))
         return -1;
-    if (reply->status)
-        return read_all(s->fd, error, sizeof *error);
-    return read_all(s->fd, answer, size);
+    return reply->status ? read_all(s->fd, error, sizeof *error) : 0;
+}
+
+int ss_worker_read_answer(struct ss_worker *s, void *answer, size_t bytes)
+{
+    return read_all(s->fd, answer, bytes);
 }
 
 void ss_worker_next(struct ss_worker *s)

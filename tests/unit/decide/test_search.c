@@ -88,6 +88,7 @@ static int check_space(const char *words, const char *varied, const char *like, 
     vary_all(&vary, varied);
     o.vary = &vary;
     CU_ASSERT_EQUAL_FATAL(ss_find_space_build(&r, &o, &s, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_find_walk(&s, &o, 0, &err), 0);
     for (int k = 0; k < s.nclusters; k++) {
         unsigned char at[SS_FIND_NUMBERS] = {[SS_FIND_BLOCK_LAYERS] = 1};
         int64_t all = 0, legal = 0;

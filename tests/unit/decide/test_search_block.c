@@ -124,7 +124,7 @@ static void between(const char *words, int exact)
         block.recompute.granularity = SS_RECOMPUTE_FULL;
         block.recompute.method = SS_RECOMPUTE_BLOCK;
         block.recompute.num_layers = n;
-        ss_find_block_between(ends, s->job, n, &b);
+        ss_find_block_between(ends, s->job, ss_layers_alike(s->job), n, &b);
         const struct ss_plan_bounds is = bounds_of(s, &block);
         for (int i = 0; i < 3; i++) {
             const struct ss_stage_bounds *low = &b.stage[i], *real = &is.stage[i];

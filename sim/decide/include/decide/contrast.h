@@ -4,7 +4,14 @@
 #define SS_DECIDE_CONTRAST_H
 
 #include "report/row.h"
+#include "stepsim/bands.h"
 #include "stepsim/compare.h"
+
+/* Finds what measured pairs of runs tell of jobs like a side, and judges by that as ss_sides_judge does. */
+int ss_side_pairs(const struct ss_side *a, const struct ss_bands *bands, struct ss_pair_band *out,
+                  struct ss_error *err);
+void ss_sides_judge_by(const struct ss_side *a, const struct ss_side *b, const struct ss_pair_band *pairs,
+                       struct ss_apart *out);
 
 struct ss_contrast {
     const struct ss_side *side;

@@ -74,7 +74,15 @@ struct ss_find_leaf {
     int unsure;            /* 1: by that bound of the memory it does not surely fit */
 };
 
-struct ss_find_bounds;
+/* Lower bounds of a leaf, which are 0 where nothing is known. */
+struct ss_find_bounds {
+    double seconds, bytes, least_bytes;
+    double floor; /* s: with one layer, where some are recomputed */
+    unsigned set; /* the switches that are legal together */
+    int unsure, loose;
+    int decided; /* 1: in an earlier round, so nothing else is filled in */
+    int layers;  /* the fewest that block recompute repeats; 0: none is worth a try */
+};
 struct ss_find_space {
     struct ss_input_cache *loaded;
     int nclusters;
@@ -89,8 +97,9 @@ struct ss_find_space {
     size_t cap_rules;
 };
 
-/* ---- search_space.c: clusters, their axes, and the layouts that the framework takes ---- */
+/* ---- search_space.c: clusters and their axes ---- */
 struct ss_find_round;
+/* Makes the clusters; ss_find_walk finds the layouts on them. */
 int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
                         struct ss_find_space *s, struct ss_error *err);
 /* Takes the layouts of a round, or of the last search (NULL), which has all, and forgets what the search before has found. */
@@ -101,6 +110,11 @@ int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct 
 /* Counts n layouts as refused, by the rule that `why` tells. */
 int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
                    struct ss_error *err);
+
+/* ---- search_walk.c ---- */
+/* Finds the layouts that the framework takes, in the order of their values, by the workers of `o`. bounded 1: with the
+ * bounds of each, under the switches of its cluster; o->run is there and the clusters have their room. */
+int ss_find_walk(struct ss_find_space *s, const struct ss_find_options *o, int bounded, struct ss_error *err);
 
 /* ---- search_axes.c ---- */
 /* Fills the axes of a cluster whose job, model and sizes are set. */
@@ -128,6 +142,9 @@ int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf 
 /* Turns on as many switches of a set as are legal in a leaf, and makes its finished job. */
 int ss_find_leaf_switch(const struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
                         struct ss_job *job, struct ss_error *err);
+/* Makes the finished job of a leaf without its switches, and what it asks for. */
+int ss_find_plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
+                      struct ss_job *job, struct ss_error *err);
 /* Makes the finished job of a leaf. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
@@ -175,9 +192,9 @@ void ss_find_block_ends(const struct ss_find_cluster *c, const struct ss_find_le
  * full recompute repeats; all of them where the axis has no full recompute. */
 int ss_find_block_most(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job);
-/* Fills *out with bounds for `layers` recomputed layers, from those of both ends. */
-void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int layers,
-                           struct ss_plan_bounds *out);
+/* Fills *out with bounds for `layers` recomputed layers, from those of both ends. alike: ss_layers_alike of the job. */
+void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int alike,
+                           int layers, struct ss_plan_bounds *out);
 /* Predicts a leaf whose number of layers is set. */
 typedef int ss_find_predicted(void *ctx, const struct ss_find_leaf *leaf, struct ss_find_point *p,
                               struct ss_error *err);
@@ -205,6 +222,17 @@ struct ss_find_flight {
 int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
 
 /* ---- search_bound.c ---- */
+/* Costs that bounds of many leaves share, for one process. `known` may be NULL: whatever was decided before, all bounds
+ * are wanted. */
+struct ss_find_costs;
+struct ss_find_known;
+int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *bands,
+                       const struct ss_find_known *known, struct ss_find_costs **out, struct ss_error *err);
+void ss_find_costs_close(struct ss_find_costs *costs);
+/* Sets the bounds of a leaf, whose finished job without switches is `job`, and turns on its switches in both. Error:
+ * SS_ERR_NOMEM, because without memory another set of layouts would be searched. */
+int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, const struct ss_asked *asked,
+                      struct ss_job *job, struct ss_find_bounds *out);
 /* Turns on the switches of all leaves and fills in their bounds. Unless the search is exhaustive, it takes out the leaves
  * that cannot fit; for a round also those that do not surely fit or are decided. */
 int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,

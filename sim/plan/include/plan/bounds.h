@@ -50,8 +50,8 @@ struct ss_plan_bounds {
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
                         const struct ss_platform *platform, int pairs, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err);
-/* Returns 1 when the layers of a job are equal (`even`), so that jobs which differ only in their chunks have
- * equal bounds. */
-int ss_plan_bounds_is_even(const struct ss_job *job);
+/* Returns 1 when the layers of a job cost the same (`even`), so that jobs which differ only in their chunks have
+ * equal bounds. alike: ss_layers_alike of the job. */
+int ss_plan_bounds_is_even(const struct ss_job *job, int alike);
 
 #endif

@@ -13,6 +13,7 @@ struct ss_crew {
     size_t cap;
     struct ss_worker *workers;
     struct pollfd *ready;       /* [nhere] */
+    void *scratch;              /* where this process works at an answer of many lengths; else NULL */
     struct ss_team *team;       /* NULL: none */
     uint64_t digest;            /* of the pool and the build; equal in all processes of the team */
     struct ss_journal *journal; /* NULL: none */
@@ -23,11 +24,14 @@ struct ss_deal {
     struct ss_crew *crew;
     const int *items;
     int n;
-    char *answers;
+    void *answers;
     int *todo; /* [ntodo]: places in the list whose answers are not in the journal */
     int ntodo;
-    int next;  /* index into todo of the first place that was never dealt out */
-    int *back; /* stack of places whose workers died; they are dealt out again */
+    int next, last,
+        left;    /* indices into todo of the first and last place never dealt out, and how many there are */
+    char *given; /* [ntodo]: 1: it was dealt out */
+    uint64_t *home; /* [ntodo]; NULL: items go in their order */
+    int *back;      /* stack of places whose workers died; they are dealt out again */
     int nback;
     size_t cap_back;
     int list;    /* number of the list in the team */
@@ -39,7 +43,10 @@ struct ss_deal {
 };
 
 /* ---- deal.c: functions on one list ---- */
+/* Returns where the answer at a place is. */
 void *ss_deal_answer(const struct ss_deal *d, int at);
+/* Makes room for the answer at a place, of so many bytes. Returns NULL without memory; no more is dealt then. */
+void *ss_deal_room(struct ss_deal *d, int at, size_t bytes);
 /* Notes that the item at a place failed. */
 void ss_deal_fail(struct ss_deal *d, int at, int status, const struct ss_error *error);
 /* Counts the answer at a place, which is there, and keeps it in the journal. */
@@ -57,6 +64,6 @@ void ss_deal_bury(struct ss_deal *d, struct ss_worker *s);
 /* Takes the messages of the team (readiness, answers, losses) and what dead processes still had. */
 void ss_deal_hear(struct ss_deal *d);
 /* Sends all answers, or the error rc, to all other processes, which go on from there as this process does. */
-void ss_deal_tell(const struct ss_deal *d, int rc);
+void ss_deal_tell(struct ss_deal *d, int rc);
 
 #endif

@@ -29,7 +29,11 @@
 struct ss_pool {
     struct ss_workers workers;
     int nitems;
-    size_t size; /* bytes of one answer, which holds no pointers; all are 0 before `work` runs */
+    size_t
+        size; /* bytes of one answer, which holds no pointers; all are 0 before `work` runs, unless `used` is there */
+    /* Returns how many bytes of an answer count, where answers are of many lengths: `answers` of ss_pool_deal are then
+     * pointers, each of which gets a block that the caller frees, and no journal keeps them. NULL: all bytes count. */
+    size_t (*used)(const void *answer);
     /* Writes the answer to an item, 0 <= item < nitems, in a worker. */
     int (*work)(void *ctx, int item, void *answer, struct ss_error *err);
     void *ctx;

@@ -18,17 +18,21 @@ struct ss_worker {
     int fd;         /* socket: item numbers go in, replies come out */
     int rank, slot; /* process of the team (0: this one), and the number of the worker in that process */
     int open;       /* worker of another process: that process works at this list */
+    int look;       /* no place before this one of the places to do is still to be dealt to its home */
     int n;
     int at[2 * SS_WORKER_DEPTH]; /* places of its items in the list that is dealt */
     double since,
         took; /* s: when the first of the items began, and what the last answer took (0: no answer yet) */
 };
 
-/* A worker writes this before an answer. Where status is an error, a struct ss_error follows. */
+/* A worker writes this before an answer of so many bytes. Where status is an error, a struct ss_error follows. */
 struct ss_reply {
     int item, status;
+    size_t bytes;
 };
 
+/* Does the work of an item in this process. *bytes is how many bytes of the answer count. */
+int ss_pool_work(const struct ss_pool *pool, int item, void *answer, size_t *bytes, struct ss_error *err);
 /* Starts a worker process, which keeps no file of the caller but stdin, stdout and stderr. Returns 0, or -1
  * with errno. */
 int ss_worker_hire(const struct ss_pool *pool, struct ss_worker *s);
@@ -39,10 +43,11 @@ void ss_worker_push(struct ss_worker *s, int at);
 /* Sends item `item`, at place `at` of the list, to the worker. The death of a worker is noticed when its
  * reply is read. */
 void ss_worker_give(struct ss_worker *s, int at, int item);
-/* Reads the reply to the worker's first item: an answer of `size` bytes, or an error. Returns 0, or -1 where
- * the worker has died. */
-int ss_worker_read(struct ss_worker *s, size_t size, struct ss_reply *reply, void *answer,
-                   struct ss_error *error);
+/* Reads what stands before the answer to the worker's first item, or its error. Returns 0, or -1 where the worker has
+ * died. */
+int ss_worker_read(struct ss_worker *s, struct ss_reply *reply, struct ss_error *error);
+/* Reads the answer behind it, which has that many bytes. Returns the same. */
+int ss_worker_read_answer(struct ss_worker *s, void *answer, size_t bytes);
 /* Takes the worker's first item off its list. */
 void ss_worker_next(struct ss_worker *s);
 /* Ends the worker's process, if there is one. */

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walks over all layouts, and keeps those that the framework accepts by the rules of ss_scenario_build, with their bounds. The
+ * outer axes are walked here: where they refuse a layout, all below are refused. What is below other values of them is one slice
+ * for each micro batch, and slices are dealt to workers. Layouts of equal outer axes and micro batch share costs, so that a slice
+ * has all of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/map.h"
+#include "decide/search_internal.h"
+#include "workers/pool.h"
+
+/* The most layouts of one slice. */
+#define SLICE 16384
+
+/* Layouts with the same values of the outer axes, and of the micro batch unless `micro` is -1: the index of its value. */
+struct slice {
+    int cluster, prefix; /* prefix: number of these values */
+    int micro;
+    unsigned char at[SS_FIND_MOST_AXES];
+};
+
+/* One layout that is kept, or layouts that are refused by one rule. */
+struct record {
+    unsigned char at[SS_FIND_NUMBERS]; /* of the first layout */
+    unsigned char legal;
+    union {
+        struct ss_find_bounds bounds;
+        struct {
+            uint64_t rule; /* hash of what tells the rule from others */
+            int64_t n;
+        } refused;
+    } is;
+};
+struct answer {
+    int n;
+    struct record record[];
+};
+
+/* Layouts of a cluster that are refused by one rule. */
+struct refusal {
+    int cluster;
+    struct record first;
+};
+
+struct walk {
+    struct ss_find_space *space;
+    int cluster, outer; /* outer: the number of outer axes */
+    int axis, micro;    /* axis of the micro batch, and the index of its only value; -1: all of them */
+    unsigned char at[SS_FIND_NUMBERS];
+    int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
+    int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
+    struct ss_error why;
+    struct all *all;       /* the walk over the outer axes */
+    struct answer *answer; /* or that over a slice */
+};
+
+struct all {
+    struct ss_find_space *space;
+    struct ss_find_costs *costs; /* NULL: no bounds */
+    struct slice *slice;
+    size_t nslices, cap_slices;
+    int nprefixes;
+    struct refusal *refusal;
+    size_t nrefusals, cap_refusals;
+    struct ss_map known; /* by cluster and rule: the index of its refusal */
+    size_t cap_bounds;
+};
+
+/*
+ * Returns the deepest axis that a rule reads, by the flags that it blames. All layouts with the same values
+ * up to this axis are refused, too, whatever the deeper axes say. A rule that is not here is asked about
+ * every layout.
+ */
+static int reach_of(const struct ss_find_cluster *c, const char *flags)
+{
+    static const struct {
+        const char *flags;
+        int kind;
+    } reach[] = {
+        {"--tp --num-attention-heads", SS_FIND_TP},
+        {"--tp --num-query-groups", SS_FIND_TP},
+        {"--tp --ffn-hidden-size", SS_FIND_TP},
+        {"--seq --cp", SS_FIND_CP},
+        {"--tp --pp --cp --nodes", SS_FIND_PP},
+        {"--pp --num-layers", SS_FIND_VP},
+        {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
+        {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
+        {"--gbs --mbs", SS_FIND_MBS},
+    };
+    int deepest = c->naxes - 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(reach); i++)
+        if (!strcmp(flags, reach[i].flags))
+            for (deepest = c->naxes - 1; deepest >= 0 && c->axes[deepest].kind > reach[i].kind;)
+                deepest--;
+    return deepest;
+}
+
+/* ---- what a walk finds ---- */
+
+static int note_refusal(struct all *all, int cluster, const struct record *r, struct ss_error *err)
+{
+    uint64_t key = ss_mix64(r->is.refused.rule + (uint64_t)cluster);
+    int i = ss_map_get(&all->known, key);
+    if (i < 0) {
+        if (ss_grow(&all->refusal, &all->cap_refusals, all->nrefusals + 1, sizeof *all->refusal) ||
+            ss_map_put(&all->known, key, (int)all->nrefusals) < 0)
+            return ss_nomem(err);
+        all->refusal[all->nrefusals++] = (struct refusal){cluster, *r};
+        return SS_OK;
+    }
+    struct record *first = &all->refusal[i].first;
+    int64_t n = first->is.refused.n + r->is.refused.n;
+    if (memcmp(r->at, first->at, sizeof r->at) < 0)
+        *first = *r;
+    first->is.refused.n = n;
+    return SS_OK;
+}
+
+/* Counts n layouts, of which w->at is the first, as refused by w->why. */
+static int refuse(struct walk *w, int64_t n, struct ss_error *err)
+{
+    uint64_t rule = ss_hash(SS_HASH_INIT, w->why.flags, strlen(w->why.flags)) + (uint64_t)w->why.code;
+    if (!n)
+        return SS_OK;
+    for (int i = 0; w->answer && i < w->answer->n; i++) {
+        struct record *r = &w->answer->record[i];
+        if (!r->legal && r->is.refused.rule == rule) {
+            r->is.refused.n += n;
+            return SS_OK;
+        }
+    }
+    struct record r = {.is.refused = {rule, n}};
+    memcpy(r.at, w->at, sizeof r.at);
+    if (w->all)
+        return note_refusal(w->all, w->cluster, &r, err);
+    w->answer->record[w->answer->n++] = r;
+    return SS_OK;
+}
+
+static int keep(struct walk *w, const struct ss_asked *asked, struct ss_job *job, struct ss_find_costs *costs)
+{
+    struct record *r = &w->answer->record[w->answer->n++];
+    struct ss_find_leaf leaf = {.cluster = w->cluster};
+    memset(r, 0, sizeof *r);
+    memcpy(r->at, w->at, sizeof r->at);
+    r->legal = 1;
+    memcpy(leaf.at, w->at, sizeof leaf.at);
+    return costs ? ss_find_bound_job(costs, &leaf, asked, job, &r->is.bounds) : SS_OK;
+}
+
+/* ---- the walk ---- */
+
+/* Asks for the layout of `asked`. Where it is refused sets w->cut. */
+static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
+    memset(&w->why, 0, sizeof w->why);
+    int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
+                                   job, &w->why);
+    w->cut = rc ? reach_of(c, w->why.flags) + 1 : -1;
+    if (!rc || ss_status_refuses(rc))
+        return SS_OK;
+    if (err)
+        *err = w->why;
+    return rc;
+}
+
+/* Asks for the first layout below an axis, and counts all that are refused with it by the axes above. */
+static int probe(struct walk *w, int depth, const struct ss_asked *asked, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
+    struct ss_asked first = *asked;
+    struct ss_job job;
+    int rc = SS_OK;
+    for (int a = depth; a < c->naxes && !rc; a++) {
+        w->at[a] = 0;
+        rc = ss_find_set(c, w->at, a, &first, err);
+    }
+    SS_THEN(rc, ask(w, &first, &job, err));
+    if (rc || w->cut < 0)
+        return rc;
+    if (w->cut <= depth)
+        return refuse(w, w->below[depth], err);
+    w->cut = -1;
+    return SS_OK;
+}
+
+/* Adds the slices below the outer axes. */
+static int add_slices(struct walk *w, struct ss_error *err)
+{
+    struct all *all = w->all;
+    int n = w->axis >= w->outer ? w->space->clusters[w->cluster].axes[w->axis].n : 1;
+    if (ss_grow(&all->slice, &all->cap_slices, all->nslices + (size_t)n, sizeof *all->slice))
+        return ss_nomem(err);
+    for (int i = 0; i < n; i++) {
+        struct slice *s = &all->slice[all->nslices++];
+        *s = (struct slice){w->cluster, all->nprefixes, w->axis >= w->outer ? i : -1, {0}};
+        memcpy(s->at, w->at, sizeof s->at);
+    }
+    all->nprefixes++;
+    return SS_OK;
+}
+
+static int end_walk(struct walk *w, const struct ss_asked *asked, struct ss_find_costs *costs,
+                    struct ss_error *err)
+{
+    struct ss_job job;
+    int rc = ask(w, asked, &job, err);
+    if (rc)
+        return rc;
+    return w->cut < 0 ? keep(w, asked, &job, costs) : refuse(w, 1, err);
+}
+
+/* Visits all values of the axis `depth` and of the axes below it. */
+static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_find_costs *costs,
+                 struct ss_error *err)
+{
+    struct ss_find_cluster *c = &w->space->clusters[w->cluster];
+    int one = depth == w->axis && w->micro >= 0, from = one ? w->micro : 0, rc = SS_OK;
+    int to = one ? from + 1 : depth < c->naxes ? c->axes[depth].n : 0;
+    if (w->all ? depth == w->outer : one && from > 0) /* as if the axis began with its first value */
+        rc = probe(w, depth, asked, err);
+    if (rc || w->cut >= 0)
+        return rc;
+    if (w->all && depth == w->outer)
+        return add_slices(w, err);
+    if (depth == c->naxes)
+        return end_walk(w, asked, costs, err);
+    for (int i = from; i < to && !rc; i++) {
+        struct ss_asked next = *asked;
+        w->at[depth] = (unsigned char)i;
+        rc = ss_find_set(c, w->at, depth, &next, err);
+        SS_THEN(rc, visit(w, depth + 1, &next, costs, err));
+        if (rc || w->cut < 0)
+            continue;
+        if (w->cut <= depth) /* axes above decide the refusal: other values of this axis are refused, too */
+            return refuse(w, w->below[depth + 1] * (to - i - 1), err);
+        w->cut = -1;
+    }
+    return rc;
+}
+
+/* Begins a walk: over the outer axes of a cluster, or below them with one micro batch. */
+static struct walk begin(struct ss_find_space *s, int cluster, int micro)
+{
+    const struct ss_find_cluster *c = &s->clusters[cluster];
+    struct walk w = {.space = s,
+                     .cluster = cluster,
+                     .axis = -1,
+                     .micro = micro,
+                     .cut = -1,
+                     .at = {[SS_FIND_BLOCK_LAYERS] = 1}};
+    int64_t inner = 1;
+    for (int a = 0; a < c->naxes; a++) {
+        w.outer += c->axes[a].kind <= SS_FIND_EP;
+        w.axis = c->axes[a].kind == SS_FIND_MBS ? a : w.axis;
+    }
+    for (int a = w.outer; a < c->naxes; a++)
+        inner *= a == w.axis ? 1 : c->axes[a].n;
+    for (; inner > SLICE; w.outer++)
+        inner /= w.outer == w.axis ? 1 : c->axes[w.outer].n;
+    w.below[c->naxes] = 1;
+    for (int a = c->naxes - 1; a >= 0; a--)
+        w.below[a] = w.below[a + 1] * (a == w.axis && micro >= 0 ? 1 : c->axes[a].n);
+    return w;
+}
+
+/* ---- slices ---- */
+
+static int walk_slice(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    struct all *all = ctx;
+    const struct slice *slice = &all->slice[item];
+    const struct ss_find_cluster *c = &all->space->clusters[slice->cluster];
+    struct walk w = begin(all->space, slice->cluster, slice->micro);
+    struct ss_asked asked = c->asked;
+    int rc = SS_OK;
+    w.answer = answer;
+    w.answer->n = 0;
+    memcpy(w.at, slice->at, (size_t)w.outer);
+    for (int a = 0; a < w.outer && !rc; a++)
+        rc = ss_find_set(c, w.at, a, &asked, err);
+    return rc ? rc : visit(&w, w.outer, &asked, all->costs, err);
+}
+
+static size_t used(const void *answer)
+{
+    const struct answer *a = answer;
+    return sizeof *a + (size_t)a->n * sizeof *a->record;
+}
+
+static uint64_t home_of(void *ctx, int item)
+{
+    const struct all *all = ctx;
+    return (uint64_t)all->slice[item].prefix;
+}
+
+/* ---- what becomes of them ---- */
+
+static int keep_leaf(struct all *all, int cluster, const struct record *r, struct ss_error *err)
+{
+    struct ss_find_space *s = all->space;
+    if (ss_grow(&s->leaves, &s->cap_leaves, s->nleaves + 1, sizeof *s->leaves) ||
+        (all->costs && ss_grow(&s->bounds, &all->cap_bounds, s->nleaves + 1, sizeof *s->bounds)))
+        return ss_nomem(err);
+    struct ss_find_leaf *leaf = &s->leaves[s->nleaves];
+    memset(leaf, 0, sizeof *leaf);
+    leaf->cluster = cluster;
+    leaf->walk = (int)s->nleaves;
+    memcpy(leaf->at, r->at, sizeof leaf->at);
+    if (all->costs)
+        s->bounds[s->nleaves] = r->is.bounds;
+    s->nleaves++;
+    return SS_OK;
+}
+
+/* Takes the refusals of slices of one prefix, and their layouts in the order of the walk: in that of `axes` axes, and of one slice
+ * as long as these are the same. */
+static int take_slices(struct all *all, const struct slice *slice, struct answer *const *answers, int n,
+                       int axes, struct ss_error *err)
+{
+    int next[SS_SWEEP_VALUES] = {0}, rc = SS_OK;
+    while (!rc) {
+        int from = -1;
+        for (int i = 0; i < n; i++) {
+            const struct answer *a = answers[i];
+            for (; !rc && next[i] < a->n && !a->record[next[i]].legal; next[i]++)
+                rc = note_refusal(all, slice->cluster, &a->record[next[i]], err);
+            if (next[i] < a->n &&
+                (from < 0 ||
+                 memcmp(a->record[next[i]].at, answers[from]->record[next[from]].at, SS_FIND_MOST_AXES) < 0))
+                from = i;
+        }
+        if (from < 0)
+            break;
+        const struct record *first = &answers[from]->record[next[from]], *r = first;
+        const struct record *end = &answers[from]->record[answers[from]->n];
+        for (; !rc && r < end && r->legal && !memcmp(r->at, first->at, (size_t)axes); r++)
+            rc = keep_leaf(all, slice->cluster, r, err);
+        next[from] += (int)(r - first);
+    }
+    return rc;
+}
+
+static int take_answers(struct all *all, struct answer *const *answers, struct ss_error *err)
+{
+    int rc = SS_OK;
+    for (size_t i = 0, n; i < all->nslices && !rc; i += n) {
+        const struct slice *slice = &all->slice[i];
+        const struct walk w = begin(all->space, slice->cluster, slice->micro);
+        for (n = 1; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix;)
+            n++;
+        rc = take_slices(all, slice, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
+    }
+    return rc;
+}
+
+static int by_first(const void *left, const void *right)
+{
+    const struct refusal *a = left, *b = right;
+    return a->cluster != b->cluster ? a->cluster - b->cluster
+                                    : memcmp(a->first.at, b->first.at, sizeof a->first.at);
+}
+
+/* Counts the refusals by their rules, which the first layout of each tells. */
+static int count_refusals(struct all *all, struct ss_error *err)
+{
+    int rc = SS_OK;
+    if (all->nrefusals)
+        qsort(all->refusal, all->nrefusals, sizeof *all->refusal, by_first);
+    for (size_t i = 0; i < all->nrefusals && !rc; i++) {
+        const struct refusal *r = &all->refusal[i];
+        const struct ss_find_cluster *c = &all->space->clusters[r->cluster];
+        struct walk w = {.space = all->space, .cluster = r->cluster};
+        struct ss_asked asked = c->asked;
+        struct ss_job job;
+        for (int a = 0; a < c->naxes && !rc; a++)
+            rc = ss_find_set(c, r->first.at, a, &asked, err);
+        SS_THEN(rc, ask(&w, &asked, &job, err));
+        SS_THEN(rc, ss_find_refuse(all->space, r->cluster, &w.why, r->first.is.refused.n, err));
+    }
+    return rc;
+}
+
+static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_error *err)
+{
+    struct ss_find_space *s = all->space;
+    struct ss_pool pool = {
+        .workers = o->workers, .work = walk_slice, .used = used, .home = home_of, .ctx = all};
+    struct answer **answers = NULL;
+    int rc = SS_OK;
+    pool.workers.journal = NULL;
+    for (int i = 0; i < s->nclusters && !rc; i++) {
+        struct walk w = begin(s, i, -1);
+        w.all = all;
+        rc = visit(&w, 0, &s->clusters[i].asked, NULL, err);
+    }
+    for (size_t i = 0; i < all->nslices; i++) {
+        const struct walk w = begin(s, all->slice[i].cluster, all->slice[i].micro);
+        size_t size = sizeof(struct answer) + (size_t)w.below[w.outer] * sizeof(struct record);
+        pool.size = size > pool.size ? size : pool.size;
+    }
+    pool.nitems = (int)all->nslices;
+    answers = ss_calloc(all->nslices + 1, sizeof *answers);
+    SS_THEN(rc, answers ? SS_OK : ss_nomem(err));
+    SS_THEN(rc, all->nslices ? ss_pool_run(&pool, answers, err) : SS_OK);
+    SS_THEN(rc, take_answers(all, answers, err));
+    SS_THEN(rc, count_refusals(all, err));
+    for (size_t i = 0; answers && i < all->nslices; i++)
+        free(answers[i]);
+    free(answers);
+    return rc;
+}
+
+int ss_find_walk(struct ss_find_space *s, const struct ss_find_options *o, int bounded, struct ss_error *err)
+{
+    struct all all = {.space = s};
+    int rc = bounded ? ss_find_costs_open(s, o->run->bands, NULL, &all.costs, err) : SS_OK;
+    SS_THEN(rc, walk_all(&all, o, err));
+    for (int c = 0; c < s->nclusters && bounded; c++)
+        s->clusters[c].bounded = s->clusters[c].switches;
+    ss_find_costs_close(all.costs);
+    free(all.slice);
+    free(all.refusal);
+    ss_map_free(&all.known);
+    return rc;
+}
