@@ -2,6 +2,7 @@
 /* Worker processes: the same answers for any number of them, and when they die. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -208,6 +209,49 @@ static void test_deaths_in_a_row(void)
     munmap(seen, ITEMS * sizeof *seen);
 }
 
+/* Item i answers i % 7 numbers behind their count; what is behind them in the buffer counts for nothing. */
+static int count_up(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    int *out = answer;
+    work_once(ctx, item, answer, err);
+    memset(answer, 0x5a, 8 * sizeof *out);
+    out[0] = item % 7;
+    for (int i = 1; i <= item % 7; i++)
+        out[i] = item + i;
+    return SS_OK;
+}
+
+static size_t counted(const void *answer)
+{
+    return (size_t)(*(const int *)answer + 1) * sizeof(int);
+}
+
+static void test_lengths(void)
+{
+    int *seen = mmap(NULL, ITEMS * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(seen != MAP_FAILED);
+    for (int workers = 1; workers <= 5; workers += 2) {
+        struct ss_pool pool = {.workers = {.n = workers},
+                               .nitems = ITEMS,
+                               .size = 8 * sizeof(int),
+                               .used = counted,
+                               .work = count_up,
+                               .ctx = seen};
+        int *answers[ITEMS] = {NULL}, wrong = 0;
+        for (int i = 0; i < ITEMS; i++) /* alone nobody may die */
+            seen[i] = workers == 1;
+        CU_ASSERT_EQUAL(ss_pool_run(&pool, answers, NULL), SS_OK);
+        for (int i = 0; i < ITEMS; i++) {
+            wrong += answers[i][0] != i % 7;
+            for (int k = 1; k <= i % 7; k++)
+                wrong += answers[i][k] != i + k;
+            free(answers[i]);
+        }
+        CU_ASSERT_EQUAL(wrong, 0);
+    }
+    munmap(seen, ITEMS * sizeof *seen);
+}
+
 static int square(void *ctx, int item, void *answer, struct ss_error *err)
 {
     long value = (long)item * item;
@@ -287,6 +331,7 @@ SUITE(pool)
                            {"the lowest error", test_errors},
                            {"a worker that dies", test_deaths},
                            {"many that die", test_deaths_in_a_row},
+                           {"answers of many lengths", test_lengths},
                            {"several lists", test_crew},
                            {"several threads", test_threads},
                            {"who stops it", test_stop},

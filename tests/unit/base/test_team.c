@@ -355,6 +355,108 @@ static void test_dealt(void)
     CU_ASSERT(post.left == 2 && status == 1 && sent(1, SS_TEAM_END) == 1 && sent(2, SS_TEAM_END) == 1);
 }
 
+/* ---- answers of many lengths ---- */
+
+/* Item i: its number, and i times 7. */
+static int repeat(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    int *out = answer;
+    (void)ctx;
+    (void)err;
+    out[0] = item;
+    for (int i = 1; i <= item; i++)
+        out[i] = 7;
+    return SS_OK;
+}
+
+static size_t repeated(const void *answer)
+{
+    return (size_t)(*(const int *)answer + 1) * sizeof(int);
+}
+
+static const int few[] = {0, 3, 1};
+static const size_t packed[] = {4, 16, 8}; /* bytes of their answers */
+
+static void repeat_all(struct ss_team *team)
+{
+    const struct ss_pool pool = {.workers = {.n = 1, .team = team},
+                                 .nitems = 4,
+                                 .size = 16,
+                                 .used = repeated,
+                                 .work = repeat,
+                                 .digest = 5};
+    struct ss_crew *crew;
+    int *answers[3] = {NULL};
+    CU_ASSERT_EQUAL_FATAL(ss_pool_open(&pool, &crew, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, few, 3, answers, NULL), SS_OK);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(answers[i][0], few[i]);
+        for (int k = 1; k <= few[i]; k++)
+            CU_ASSERT_EQUAL(answers[i][k], 7);
+        free(answers[i]);
+    }
+    ss_pool_close(crew);
+}
+
+/* Process 1 answers what it gets. */
+static void repeat_there(int to, const struct ss_team_message *m)
+{
+    struct ss_team_message reply = *m;
+    int answer[4];
+    if (m->kind != SS_TEAM_GIVE)
+        return;
+    repeat(NULL, m->item, answer, NULL);
+    reply.kind = SS_TEAM_ANSWER;
+    come(to, &reply, answer, repeated(answer));
+}
+
+/* All answers in one message, each behind its length. */
+static size_t pack_few(char *data)
+{
+    char *at = data;
+    for (int i = 0; i < 3; i++) {
+        memcpy(at, &packed[i], sizeof packed[i]);
+        repeat(NULL, few[i], at + sizeof packed[i], NULL);
+        at += sizeof packed[i] + packed[i];
+    }
+    return (size_t)(at - data);
+}
+
+static void note_digest(int to, const struct ss_team_message *m)
+{
+    (void)to;
+    if (m->kind == SS_TEAM_READY && m->list == 1)
+        memcpy(&post.digest, post.sent[post.nsent - 1].data, sizeof post.digest);
+}
+
+/* One process is served, and one deals. */
+static void test_lengths(void)
+{
+    const uint64_t digest = post.digest; /* of the pool of other tests */
+    struct ss_team *team = open_team(1, 2);
+    char data[128] __attribute__((aligned(8)));
+    size_t n = pack_few(data);
+    post.get = note_digest;
+    come(0, &(struct ss_team_message){.kind = SS_TEAM_DONE, .list = 1, .slot = 1}, data, n);
+    repeat_all(team);
+    come(0, &(struct ss_team_message){.kind = SS_TEAM_END, .slot = 1}, NULL, 0);
+    ss_team_close(team, 0, NULL);
+    team = open_team(0, 2);
+    say_ready(1, 2, post.digest, 0);
+    post.get = repeat_there;
+    repeat_all(team);
+    CU_ASSERT(sent(1, SS_TEAM_GIVE) >= 1);
+    CU_ASSERT_EQUAL(sent(1, SS_TEAM_DONE), 1);
+    for (int i = 0; i < post.nsent; i++)
+        if (post.sent[i].head.kind == SS_TEAM_DONE) {
+            CU_ASSERT_EQUAL(post.sent[i].head.slot, 1);
+            CU_ASSERT_EQUAL(post.sent[i].n, sizeof(struct ss_team_message) + n);
+            CU_ASSERT_EQUAL(memcmp(post.sent[i].data, data, n), 0);
+        }
+    ss_team_close(team, 0, NULL);
+    post.digest = digest;
+}
+
 /* The only worker of process 1 holds its second item back until it has the third, loses the third, and then answers the second: only
  * the third is dealt out again. */
 static void lose_behind(int to, const struct ss_team_message *m)
@@ -474,6 +576,7 @@ SUITE(team)
                            {"a list is served", test_served},
                            {"a list ends with an error", test_not_served},
                            {"a list is dealt", test_dealt},
+                           {"answers of many lengths", test_lengths},
                            {"an item is lost behind another", test_lost_behind},
                            {"processes die", test_dead},
                            {"the first process dies", test_first_dead},

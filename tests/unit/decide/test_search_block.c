@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cost/rank_cost.h"
 #include "decide/search_internal.h"
 #include "job_helper.h"
 #include "stepsim/search.h"

@@ -221,6 +221,14 @@ struct ss_find_flight {
  * error. */
 int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
 
+/* ---- search_least.c ---- */
+/* Returns whether the order of a job's slots is that of Megatron's own schedules. */
+int ss_find_is_megatrons(const struct ss_job *job);
+/* Sets the bounds of a job from those of its ranks, `least`. */
+void ss_find_bounds_set(const struct ss_plan_bounds *least, const struct ss_find_flight *flight,
+                        const struct ss_job *job, const struct ss_stack *stack, int microbatches,
+                        struct ss_find_bounds *out);
+
 /* ---- search_bound.c ---- */
 /* Costs that bounds of many leaves share, for one process. `known` may be NULL: whatever was decided before, all bounds
  * are wanted. */
