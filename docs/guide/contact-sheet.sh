@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh docs/guide/contact-sheet.sh [PROGRAM [FOLDER]]
-# Draws every kind of picture into a folder, with sheet.html, which shows all of them at their own size, light or dark as the browser is set.
+# usage: sh docs/guide/contact-sheet.sh [PROGRAM [FOLDER [PX]]]
+# Draws every kind of picture into a folder, with sheet.html, which shows all of them at their own size, light or dark as the browser is set;
+# PX is the --width of all.
 set -eu
 program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
 mkdir -p "${2:-sheet}"
 cd "${2:-sheet}"
-quiet() { "$program" "$@" > /dev/null 2>&1 || { echo "contact-sheet.sh: stepsim $* ended with $?" >&2; exit 1; }; }
+wide=${3:+--width $3}
+# shellcheck disable=SC2086 # nothing or two words
+quiet() { "$program" "$@" $wide > /dev/null 2>&1 || { echo "contact-sheet.sh: stepsim $* ended with $?" >&2; exit 1; }; }
 
 quiet run --job 70b-14 --engine native --card card.svg --gantt gantt-70b.svg --memory memory-70b.svg
 quiet run --job 70b-14 --engine native --gantt window-70b.svg --window 0s:0.5s

@@ -62,7 +62,8 @@ static int draw(struct sides *c, int i, const struct ss_run *run, const struct s
                 struct ss_error *err)
 {
     struct ss_card_steps steps = {.index = i, .of = 2};
-    struct ss_picture_request request = {.card = c->card, .run = run, .steps = &steps};
+    struct ss_picture_request request = {
+        .card = c->card, .width = c->flags.pictures.width, .run = run, .steps = &steps};
     struct ss_explanation *x = calloc(1, sizeof *x);
     double first = c->side[0].summary.iteration_s, second = c->side[1].summary.iteration_s;
     int rc = x ? ss_explain(run, options, x, err) : SS_ERR_NOMEM;
@@ -127,13 +128,29 @@ static int write_file(const struct sides *c, const char *path, enum ss_contrast_
                           err);
 }
 
+static int write_picture(const struct sides *c, struct ss_error *err)
+{
+    const double width = c->flags.pictures.width;
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(c->flags.svg, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = c->traced ? ss_measured_write_svg(&c->measured, width, stream, err)
+                   : ss_contrast_write_svg(c->side, c->apart, c->n, width, stream, err);
+    return cli_output_end(output, rc, err);
+}
+
 static int write_page(const struct sides *c, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
     int rc = cli_output_begin(c->flags.sweep.report, &output, &stream, err);
 
-    return rc ? rc : cli_output_end(output, ss_measured_page(&c->measured, stream, err), err);
+    return rc ? rc
+              : cli_output_end(output, ss_measured_page(&c->measured, c->flags.pictures.width, stream, err),
+                               err);
 }
 
 static int write_card(struct sides *c, struct ss_error *err)
@@ -161,7 +178,7 @@ static int write_all(const struct sides *c, struct ss_error *err)
     int rc = c->flags.csv[0] ? write_file(c, c->flags.csv, SS_CONTRAST_CSV, err) : SS_OK;
 
     if (!rc && c->flags.svg[0])
-        rc = write_file(c, c->flags.svg, SS_CONTRAST_SVG, err);
+        rc = write_picture(c, err);
     if (!rc && c->flags.sweep.report[0])
         rc = write_page(c, err);
     SS_THEN(rc, write_file(c, c->flags.output, c->flags.json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err));

@@ -49,7 +49,7 @@ static int draw(const struct ss_platform *p, const struct cli_flags *flags, stru
     FILE *stream;
     int rc = cli_output_begin(flags->output, &output, &stream, err);
 
-    return rc ? rc : cli_output_end(output, ss_platform_svg(p, stream, err), err);
+    return rc ? rc : cli_output_end(output, ss_platform_svg(p, flags->pictures.width, stream, err), err);
 }
 
 int cmd_platform_draw(int argc, char **argv, struct ss_error *err)

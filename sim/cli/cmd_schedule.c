@@ -264,7 +264,7 @@ static int draw_comparison(const struct cli_flags *f, const struct ss_comparison
     FILE *out;
     int rc = cli_schedule_picture(f, &output, &out, err);
     if (!rc) {
-        rc = ss_comparison_svg(c, out, err);
+        rc = ss_comparison_svg(c, f->pictures.width, out, err);
         rc = cli_output_end(output, rc, err);
     }
     return rc;

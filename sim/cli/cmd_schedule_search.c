@@ -91,7 +91,7 @@ static int draw_layouts(const struct cli_flags *f, const struct ss_search_layout
     FILE *out;
     int rc = cli_schedule_picture(f, &output, &out, err);
     if (!rc) {
-        rc = ss_search_layouts_svg(l, out, err);
+        rc = ss_search_layouts_svg(l, f->pictures.width, out, err);
         rc = cli_output_end(output, rc, err);
     }
     return rc;

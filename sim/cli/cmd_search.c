@@ -64,9 +64,8 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     return rc;
 }
 
-/* Writes a file if the user named one. */
-static int write_file(const struct ss_find_result *found, const char *path,
-                      int (*write)(const struct ss_find_result *, FILE *, struct ss_error *),
+/* Writes a table, or a picture of a width, 0: its own, if the user named a file. */
+static int write_file(const struct ss_find_result *found, const char *path, int picture, double width,
                       struct ss_error *err)
 {
     struct ss_output *output;
@@ -74,16 +73,20 @@ static int write_file(const struct ss_find_result *found, const char *path,
     if (!path[0])
         return SS_OK;
     int rc = cli_output_begin(path, &output, &stream, err);
-    return rc ? rc : cli_output_end(output, write(found, stream, err), err);
+    return rc ? rc
+              : cli_output_end(output,
+                               picture ? ss_find_write_svg(found, width, stream, err)
+                                       : ss_find_write_csv(found, stream, err),
+                               err);
 }
 
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = write_file(found, flags->csv, ss_find_write_csv, err);
+    int rc = write_file(found, flags->csv, 0, 0, err);
 
-    SS_THEN(rc, write_file(found, flags->svg, ss_find_write_svg, err));
+    SS_THEN(rc, write_file(found, flags->svg, 1, flags->pictures.width, err));
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     return rc ? rc
               : cli_output_end(

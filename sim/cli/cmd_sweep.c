@@ -80,8 +80,8 @@ static int write_one(const struct ss_sweep *s, const struct ss_request *base, co
     if (rc)
         return rc;
     rc = what == CSV    ? ss_sweep_write_csv(s, stream, err)
-         : what == SVG  ? ss_sweep_write_svg(s, stream, err)
-         : what == PAGE ? ss_sweep_write_page(s, base, stream, err)
+         : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, stream, err)
+         : what == PAGE ? ss_sweep_write_page(s, base, flags->pictures.width, stream, err)
                         : ss_sweep_write(s, flags->json, stream, err);
     return cli_output_end(output, rc, err);
 }

@@ -37,20 +37,33 @@ static int write_to(const struct ss_validation *v, const char *path, int renew, 
     return cli_output_end(output, rc, err);
 }
 
+static int draw(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
+{
+    const double width = flags->pictures.width;
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(flags->svg, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = flags->regret ? ss_regret_write_svg(v, width, stream, err)
+                       : ss_validation_write_svg(v, width, stream, err);
+    return cli_output_end(output, rc, err);
+}
+
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
 {
     static const struct {
-        writer csv, svg, json, text;
-    } kinds[] = {{ss_validation_write_csv, ss_validation_write_svg, ss_validation_write_json,
-                  ss_validation_write_text},
-                 {ss_regret_write_csv, ss_regret_write_svg, ss_regret_write_json, ss_regret_write_text}};
+        writer csv, json, text;
+    } kinds[] = {{ss_validation_write_csv, ss_validation_write_json, ss_validation_write_text},
+                 {ss_regret_write_csv, ss_regret_write_json, ss_regret_write_text}};
     const int kind = flags->regret;
     int rc = SS_OK;
 
     if (flags->csv[0])
         rc = write_to(v, flags->csv, 0, kinds[kind].csv, err);
     if (!rc && flags->svg[0])
-        rc = write_to(v, flags->svg, 0, kinds[kind].svg, err);
+        rc = draw(v, flags, err);
     if (!rc && flags->update)
         rc = write_to(v, RESULTS, 1, kinds[0].csv, err);
     if (!rc && !flags->against[0])

@@ -115,7 +115,7 @@ static int put_platforms(const struct ss_capacity *c, FILE *out)
     return rc;
 }
 
-int ss_capacity_page(const struct ss_capacity *c, FILE *out, struct ss_error *err)
+int ss_capacity_write_page(const struct ss_capacity *c, double width, FILE *out, struct ss_error *err)
 {
     char tokens[32];
 
@@ -126,7 +126,7 @@ int ss_capacity_page(const struct ss_capacity *c, FILE *out, struct ss_error *er
     fputs("</section>\n<section id=\"picture\">\n<h2>Days and cost over nodes</h2>\n<div class=\"wide\">\n",
           out);
     if (!rc)
-        rc = ss_capacity_svg(c, out, err);
+        rc = ss_capacity_write_svg(c, width, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Numbers of nodes</h2>\n", out);
     rc = rc ? rc : put_table(c, out);
     fputs("</section>\n<section id=\"taken\">\n<h2>The answers, and what was taken</h2>\n", out);

@@ -10,10 +10,10 @@
 #include "report/svg.h"
 
 #define LEFT 76.0
-#define WIDTH 760.0
 #define HEIGHT 250.0
 #define RIGHT 30.0
-#define TOP 112.0 /* below title, answers and legend; with each further platform an answer more */
+#define USUAL 866.0 /* width of the picture */
+#define TOP 48.0    /* below the legend */
 #define GAP 92.0
 #define LINE 17.0
 
@@ -23,7 +23,7 @@ struct panel {
     const struct ss_capacity *plan;
     int cluster;     /* whose curve is drawn */
     int what;        /* enum quantity */
-    double y;        /* y of its top */
+    double y, width; /* y of its top; px of its frame */
     double lo, hi;   /* log10 of its lowest and highest value */
     double from, to; /* log2 of its fewest and most nodes */
     FILE *out;
@@ -66,7 +66,7 @@ static double x_of(const struct panel *p, double nodes)
 {
     double span = p->to - p->from;
 
-    return LEFT + WIDTH * (span > 0 ? (log2(nodes) - p->from) / span : 0.5);
+    return LEFT + p->width * (span > 0 ? (log2(nodes) - p->from) / span : 0.5);
 }
 
 static double y_of(const struct panel *p, double value)
@@ -131,7 +131,7 @@ static void draw_values(const struct panel *p)
             if (at < p->lo - 1e-9 || at > p->hi + 1e-9)
                 continue;
             fprintf(p->out, "<path class=\"grid\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, value),
-                    LEFT + WIDTH);
+                    LEFT + p->width);
             ss_svg_text(p->out, LEFT - 8, y_of(p, value) + 4, "small muted end",
                         tick(value, text, sizeof text));
         }
@@ -143,7 +143,7 @@ static void draw_grid(const struct panel *p)
 
     draw_values(p);
     fprintf(p->out, "<path class=\"frame\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, p->y, p->y + HEIGHT,
-            LEFT + WIDTH);
+            LEFT + p->width);
     for (int i = 0; i < p->plan->npoints; i++) { /* the labels of near numbers would lie over each other */
         double nodes = p->plan->points[i].nodes;
         int crowded = !is_drawn(p->plan, i);
@@ -230,7 +230,7 @@ static void draw_points(const struct panel *p)
     struct ss_capacity_range r = range_at(c, p->what, k->chosen);
     snprintf(text, sizeof text, p->what == DAYS ? "%d nodes, %.3g days" : "%d nodes, %.3g M", q->nodes,
              p->what == DAYS ? r.value : r.value / 1e6);
-    int right = x_of(p, q->nodes) + 12 + ss_text_width(text, 11) < LEFT + WIDTH, below = 0;
+    int right = x_of(p, q->nodes) + 12 + ss_text_width(text, 11) < LEFT + p->width, below = 0;
     for (int o = 0; o < c->nclusters; o++) /* labels stand on both sides of the lines */
         below |= c->clusters[o].chosen >= 0 && range_at(c, p->what, c->clusters[o].chosen).value > r.value;
     ss_svg_text(p->out, x_of(p, q->nodes) + (right ? 12 : -12), y_of(p, r.value) + (below ? 20 : -12),
@@ -245,9 +245,10 @@ static void draw_marks(const struct panel *p)
     char text[64];
 
     if (limit > 0 && log10(limit) > p->lo && log10(limit) < p->hi) {
-        fprintf(p->out, "<path class=\"cap\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, limit), LEFT + WIDTH);
+        fprintf(p->out, "<path class=\"cap\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, limit),
+                LEFT + p->width);
         snprintf(text, sizeof text, p->what == DAYS ? "deadline, %g days" : "budget, %g USD", limit);
-        ss_svg_text(p->out, LEFT + WIDTH, y_of(p, limit) - 5, "small capt end", text);
+        ss_svg_text(p->out, LEFT + p->width, y_of(p, limit) - 5, "small capt end", text);
     }
     if (c->nclusters == 1 && c->clusters[0].knee >= 0) {
         double x = x_of(p, c->points[c->clusters[0].knee].nodes);
@@ -257,9 +258,10 @@ static void draw_marks(const struct panel *p)
     }
 }
 
-static void draw_panel(const struct ss_capacity *c, int what, double y, const char *title, FILE *out)
+static void draw_panel(const struct ss_capacity *c, int what, double y, double width, const char *title,
+                       FILE *out)
 {
-    struct panel p = {.plan = c, .what = what, .y = y, .out = out};
+    struct panel p = {.plan = c, .what = what, .y = y, .width = width, .out = out};
 
     scale(&p);
     ss_svg_text(out, LEFT, y - 10, "", title);
@@ -269,7 +271,7 @@ static void draw_panel(const struct ss_capacity *c, int what, double y, const ch
     }
     draw_grid(&p);
     draw_marks(&p);
-    ss_svg_text(out, LEFT + WIDTH / 2, y + HEIGHT + 34, "small muted mid", "nodes");
+    ss_svg_text(out, LEFT + width / 2, y + HEIGHT + 34, "small muted mid", "nodes");
     for (p.cluster = 0; p.cluster < c->nclusters; p.cluster++) {
         draw_band(&p);
         draw_line(&p);
@@ -278,10 +280,10 @@ static void draw_panel(const struct ss_capacity *c, int what, double y, const ch
 }
 
 /* Writes the answers, one a platform, and what marks mean. Returns the line of the legend; without a stream it only measures. */
-static double draw_answers(const struct ss_capacity *c, FILE *out)
+static double draw_answers(const struct ss_capacity *c, double y, double width, FILE *out)
 {
     char text[256], money[32];
-    double y = 48;
+    static const char marks[] = "ring: the answer; hollow: does not fit; square: another batch than asked";
     struct ss_legend l;
 
     for (int k = 0; k < c->nclusters; k++) {
@@ -295,37 +297,38 @@ static double draw_answers(const struct ss_capacity *c, FILE *out)
                  q->time_s.high / 86400, ss_report_count(q->gpu_hours.value, money, sizeof money));
         if (q->usd.value > 0)
             ss_append(text, sizeof text, ", %.3g M USD", q->usd.value / 1e6);
-        if (out)
-            ss_svg_text(out, LEFT, y, "say", text);
-        y += LINE;
+        y += LINE + ss_svg_lines(out, LEFT, y, width, "say", text);
     }
-    ss_legend_begin(&l, LEFT, LEFT + WIDTH, y + 4, out);
+    ss_legend_begin(&l, LEFT, LEFT + width, y + 4, out);
     for (int k = 0; k < c->nclusters; k++)
         ss_legend_add(&l, colour_of(k), c->clusters[k].platform);
-    if (out)
-        ss_svg_text(out, l.x, l.y, "small muted",
-                    "ring: the answer; hollow: does not fit; square: another batch than asked");
-    return l.y;
+    if (l.x > LEFT && l.x + ss_text_width(marks, 11) > LEFT + width) {
+        l.x = LEFT;
+        l.y += SS_LEGEND_LINE;
+    }
+    return l.y + ss_svg_lines(out, l.x, l.y, width, "small muted", marks);
 }
 
-int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err)
+int ss_capacity_write_svg(const struct ss_capacity *c, double width, FILE *out, struct ss_error *err)
 {
     char title[256], tokens[32];
     int examples = 0;
-    double top = draw_answers(c, NULL) + TOP - 64;
+    double wide = (width > 0 ? width : USUAL) - LEFT - RIGHT, answers, top;
 
     for (int k = 0; k < c->nclusters; k++)
         examples |= c->clusters[k].price_is_example;
     snprintf(title, sizeof title, "%s, %s tokens%s%s", c->model,
              ss_report_count(c->tokens, tokens, sizeof tokens), c->nclusters > 1 ? "" : " on ",
              c->nclusters > 1 ? "" : c->clusters[0].platform);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, top + 2 * HEIGHT + GAP + 46, title,
+    answers = 48 + ss_svg_lines(NULL, LEFT, 28, wide, "title", title);
+    top = draw_answers(c, answers, wide, NULL) + TOP;
+    ss_svg_begin(out, LEFT + wide + RIGHT, top + 2 * HEIGHT + GAP + 46, title,
                  "Days of training and what they cost over the number of nodes, with the range of nine of "
                  "ten such jobs.");
-    ss_svg_text(out, LEFT, 28, "title", title);
-    draw_answers(c, out);
-    draw_panel(c, DAYS, top, "days, with what fails; the band holds 90 % of such jobs", out);
-    draw_panel(c, COST, top + HEIGHT + GAP,
+    ss_svg_lines(out, LEFT, 28, wide, "title", title);
+    draw_answers(c, answers, wide, out);
+    draw_panel(c, DAYS, top, wide, "days, with what fails; the band holds 90 % of such jobs", out);
+    draw_panel(c, COST, top + HEIGHT + GAP, wide,
                !in_money(c) ? "GPU-hours"
                : examples   ? "USD, at example prices"
                             : "USD",

@@ -8,8 +8,6 @@ int ss_capacity_write(const struct ss_capacity *plan, enum ss_capacity_form form
     case SS_CAPACITY_TEXT: return ss_capacity_text(plan, out, err);
     case SS_CAPACITY_JSON: return ss_capacity_json(plan, out, err);
     case SS_CAPACITY_CSV: return ss_capacity_csv(plan, out, err);
-    case SS_CAPACITY_SVG: return ss_capacity_svg(plan, out, err);
-    case SS_CAPACITY_PAGE: return ss_capacity_page(plan, out, err);
     }
     return SS_ERR_USAGE;
 }

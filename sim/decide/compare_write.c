@@ -13,7 +13,6 @@ int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, 
     case SS_CONTRAST_TEXT: return ss_contrast_text(&c, out, err);
     case SS_CONTRAST_JSON: return ss_contrast_json(&c, out, err);
     case SS_CONTRAST_CSV: return ss_contrast_csv(&c, out, err);
-    case SS_CONTRAST_SVG: return ss_contrast_svg(&c, out, err);
     }
     return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown form %d of a comparison", (int)form);
 }

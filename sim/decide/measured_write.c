@@ -251,49 +251,61 @@ static const char *color_of(int term, char buf[40])
     return ss_tone_fill(ss_tone(SS_TONES_LABEL, label[term]), buf);
 }
 
-static void draw_bar(const double *term, const char *name, double y, double scale, FILE *out)
+/* Draws a bar below its name, which begins at y. Returns its lower end. */
+static double draw_bar(const double *term, const char *name, double y, double width, double scale, FILE *out)
 {
     char title[160], time[32], fill[40];
     double x = SS_CONTRAST_LEFT;
 
+    y += 6 + ss_svg_lines(out, SS_CONTRAST_LEFT, y, width, "small", name);
     for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (!(term[t] > 0))
+        if (!out || !(term[t] > 0))
             continue;
         snprintf(title, sizeof title, "%s: %s", ss_real_term_words(t),
                  ss_text_time(term[t], time, sizeof time));
         ss_contrast_box(x, y, term[t] * scale, color_of(t, fill), title, out);
         x += term[t] * scale;
     }
-    ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
+    return y + 22;
 }
 
-static void draw_legend(const struct ss_measured *m, FILE *out)
+static double draw_legend(const struct ss_measured *m, double y, double width, FILE *out)
 {
     struct ss_legend l;
     char fill[40];
 
-    ss_legend_begin(&l, SS_CONTRAST_LEFT, SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 54, out);
+    ss_legend_begin(&l, SS_CONTRAST_LEFT, SS_CONTRAST_LEFT + width, y, out);
     for (int t = 0; t < SS_REAL_COUNT; t++)
         if (is_used(m, t, 1e-12))
             ss_legend_add(&l, color_of(t, fill), ss_real_term_words(t));
+    return l.y;
 }
 
-static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *err)
+/* Draws both bars below y. Returns the lower end; without a stream it only measures. */
+static double draw_bars(const struct ss_measured *m, double y, double width, FILE *out)
 {
-    double most = fmax(m->measured_s, m->predicted_s), scale = SS_CONTRAST_WIDTH / most;
+    double scale = width / fmax(m->measured_s, m->predicted_s);
     char name[400], time[32];
 
-    ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 240, "A real iteration and its prediction",
+    snprintf(name, sizeof name, "measured: %s (%s)", m->file, ss_text_time(m->measured_s, time, sizeof time));
+    y = draw_bar(m->measured, name, y + 18, width, scale, out);
+    snprintf(name, sizeof name, "predicted: %s (%s)", m->run,
+             ss_text_time(m->predicted_s, time, sizeof time));
+    return draw_bar(m->predicted, name, y + 30, width, scale, out);
+}
+
+int ss_measured_write_svg(const struct ss_measured *m, double width, FILE *out, struct ss_error *err)
+{
+    double wide = (width > 0 ? width : SS_CONTRAST_USUAL) - 2 * SS_CONTRAST_LEFT,
+           top = draw_legend(m, 54, wide, NULL) + 30, bottom = draw_bars(m, top, wide, NULL) + 12;
+
+    ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + wide, bottom + 40, "A real iteration and its prediction",
                  "A bar of the measured iteration by term, and one of the predicted one.");
     ss_svg_tones(out, SS_TONES_LABEL);
     ss_svg_text(out, SS_CONTRAST_LEFT, 28, "title", "Where the iteration goes");
-    draw_legend(m, out);
-    ss_svg_time_axis(out, SS_CONTRAST_LEFT, 200, SS_CONTRAST_WIDTH, 84, 0, most, 1);
-    snprintf(name, sizeof name, "measured: %s (%s)", m->file, ss_text_time(m->measured_s, time, sizeof time));
-    draw_bar(m->measured, name, 108, scale, out);
-    snprintf(name, sizeof name, "predicted: %s (%s)", m->run,
-             ss_text_time(m->predicted_s, time, sizeof time));
-    draw_bar(m->predicted, name, 166, scale, out);
+    draw_legend(m, 54, wide, out);
+    ss_svg_time_axis(out, SS_CONTRAST_LEFT, bottom, wide, top, 0, fmax(m->measured_s, m->predicted_s), 1);
+    draw_bars(m, top, wide, out);
     ss_svg_end(out);
     return ss_report_done(out, err);
 }
@@ -351,7 +363,7 @@ static void write_page_works(const struct ss_measured *m, int digits, FILE *out)
     fputs("</tbody>\n</table></div>\n", out);
 }
 
-int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err)
+int ss_measured_page(const struct ss_measured *m, double width, FILE *out, struct ss_error *err)
 {
     int digits = m->measured_s >= 1 ? 1 : 3;
 
@@ -360,7 +372,7 @@ int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *er
     if (ss_page_paragraphs(write_words, m, out))
         return ss_nomem(err);
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
-    int rc = write_svg(m, out, err);
+    int rc = ss_measured_write_svg(m, width, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);
     write_page_terms(m, digits, out);
     fputs("</section>\n<section id=\"trace\">\n<h2>The trace</h2>\n", out);
@@ -378,7 +390,6 @@ int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, F
     case SS_CONTRAST_TEXT: return write_text(m, out, err);
     case SS_CONTRAST_JSON: return write_json(m, out, err);
     case SS_CONTRAST_CSV: return write_csv(m, out, err);
-    case SS_CONTRAST_SVG: return write_svg(m, out, err);
     }
     return SS_ERR_USAGE;
 }

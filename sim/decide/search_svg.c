@@ -12,12 +12,12 @@
 #include "stepsim/types.h"
 
 #define LEFT 70.0
-#define WIDTH 860.0
 #define RIGHT 30.0
+#define USUAL 960.0 /* width of the picture */
 #define HEIGHT 200.0
-#define PANEL_TOP 52.0 /* height of the heading and of the words at the band */
+#define PANEL_TOP 52.0 /* height of a heading of one line and of the words at the band */
 #define PANEL_BOTTOM 44.0
-#define HEAD 66.0
+#define HEAD 10.0 /* below the legend */
 /* Layouts that are slower than this many times the best are not drawn. */
 #define SLOWEST 2.5
 
@@ -43,7 +43,7 @@ static void put_mark(FILE *out, enum mark m, double x, double y, double r)
 struct panel {
     const struct ss_find_result *f;
     int group;
-    double top;            /* y of the frame's top */
+    double top, width;     /* y of the frame's top, px of the frame */
     double start, end;     /* s: range of the time axis */
     double most, capacity; /* bytes: top of the memory axis, memory of the card */
     double slowest;        /* s: slower points are not drawn */
@@ -58,7 +58,7 @@ static int is_drawn(const struct panel *p, int i)
 
 static double x_of(const struct panel *p, double seconds)
 {
-    return LEFT + WIDTH * (seconds - p->start) / (p->end - p->start);
+    return LEFT + p->width * (seconds - p->start) / (p->end - p->start);
 }
 
 static double y_of(const struct panel *p, double bytes)
@@ -97,14 +97,14 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
     char text[32];
     for (double at = 0; at * SS_GIB <= p->most; at += step) {
         double y = y_of(p, at * SS_GIB);
-        fprintf(out, "<path class=\"grid\" d=\"M%g %.2fh%g\"/>\n", LEFT, y, WIDTH);
+        fprintf(out, "<path class=\"grid\" d=\"M%g %.2fh%g\"/>\n", LEFT, y, p->width);
         snprintf(text, sizeof text, "%g GiB", at);
         ss_svg_text(out, LEFT - 6, y + 4, "small muted end", text);
     }
     if (p->capacity > 0) {
-        fprintf(out, "<path class=\"cap\" d=\"M%g %.2fh%g\"/>\n", LEFT, y_of(p, p->capacity), WIDTH);
+        fprintf(out, "<path class=\"cap\" d=\"M%g %.2fh%g\"/>\n", LEFT, y_of(p, p->capacity), p->width);
         snprintf(text, sizeof text, "card %.1f GiB", p->capacity / SS_GIB);
-        ss_svg_text(out, LEFT + WIDTH - 4, y_of(p, p->capacity) + 13, "small capt end", text);
+        ss_svg_text(out, LEFT + p->width - 4, y_of(p, p->capacity) + 13, "small capt end", text);
     }
 }
 
@@ -112,7 +112,7 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
 static void draw_band(const struct panel *p, const struct ss_summary *best, FILE *out)
 {
     double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->apart_pct / 100));
-    to = fmin(to, LEFT + WIDTH);
+    to = fmin(to, LEFT + p->width);
     fprintf(out,
             "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n",
             from, p->top, fmax(to - from, 0), HEIGHT, color_of(FITS));
@@ -148,7 +148,8 @@ static void draw_points(const struct panel *p, FILE *out)
         }
 }
 
-static void draw_heading(const struct panel *p, FILE *out)
+/* Writes the heading that ends above a panel. Returns how much higher than one line; without a stream it only measures. */
+static double draw_heading(const struct panel *p, FILE *out)
 {
     const struct ss_find_group *g = &p->f->groups[p->group];
     char text[512], time[32], layout[200], words[sizeof g->flags];
@@ -163,7 +164,9 @@ static void draw_heading(const struct panel *p, FILE *out)
         at += snprintf(text + at, sizeof text - (size_t)at, ": none surely fits");
     if (p->hidden)
         snprintf(text + at, sizeof text - (size_t)at, " (%d slower ones are not drawn)", p->hidden);
-    ss_svg_text(out, LEFT, p->top - 22, "", text);
+    double more = ss_svg_lines(NULL, LEFT, 0, p->width, "", text);
+    ss_svg_lines(out, LEFT, p->top - 22 - more, p->width, "", text);
+    return more;
 }
 
 static void draw_panel(struct panel *p, FILE *out)
@@ -172,57 +175,73 @@ static void draw_panel(struct panel *p, FILE *out)
     draw_heading(p, out);
     if (p->n) {
         draw_memory_axis(p, out);
-        ss_svg_time_axis(out, LEFT, p->top + HEIGHT, WIDTH, p->top, p->start, p->end, 1);
+        ss_svg_time_axis(out, LEFT, p->top + HEIGHT, p->width, p->top, p->start, p->end, 1);
         if (g->best >= 0 && p->f->points[g->best].summary.apart_pct > 0)
             draw_band(p, &p->f->points[g->best].summary, out);
         draw_points(p, out);
     }
     fprintf(out, "<rect class=\"frame\" x=\"%g\" y=\"%.2f\" width=\"%g\" height=\"%g\"/>\n", LEFT, p->top,
-            WIDTH, HEIGHT);
+            p->width, HEIGHT);
 }
 
-static void draw_legend(FILE *out)
+/* Returns the last line of the legend; without a stream it only measures. */
+static double draw_legend(double y, double right, FILE *out)
 {
     static const char *const words[] = {[FITS] = "fits",
                                         [NEAR_LIMIT] = "near limit",
-                                        [FRONT] = "no layout is better in nodes, time and memory"};
+                                        [FRONT] = "no layout is better in nodes, time and memory",
+                                        [FRONT + 1] = "whisker: memory of 90 % of such jobs"};
+    static const int order[] = {FRONT, NEAR_LIMIT, FITS, FRONT + 1};
     double x = LEFT;
 
-    for (int m = FRONT; m >= FITS; m--) {
-        put_mark(out, (enum mark)m, x + 5, 52, 4.5);
-        fputs("/>", out);
-        ss_svg_text(out, x + 16, 56, "small", words[m]);
-        x += 34 + ss_text_width(words[m], 11);
+    for (size_t i = 0; i < SS_ARRAY_LEN(order); i++) {
+        int mark = order[i] <= FRONT;
+        double wide = (mark ? 16 : 0) + ss_text_width(words[order[i]], 11);
+        if (x > LEFT && x + wide > right) {
+            x = LEFT;
+            y += SS_LEGEND_LINE;
+        }
+        if (out && mark) {
+            put_mark(out, (enum mark)order[i], x + 5, y - 4, 4.5);
+            fputs("/>", out);
+        }
+        if (out)
+            ss_svg_text(out, x + (mark ? 16 : 0), y, mark ? "small" : "small muted", words[order[i]]);
+        x += wide + 18;
     }
-    ss_svg_text(out, x, 56, "small muted", "whisker: memory of 90 % of such jobs");
+    return y;
 }
 
-int ss_find_write_svg(const struct ss_find_result *f, FILE *out, struct ss_error *err)
+int ss_find_write_svg(const struct ss_find_result *f, double width, FILE *out, struct ss_error *err)
 {
-    double each = PANEL_TOP + HEIGHT + PANEL_BOTTOM, room;
-    struct panel all = {.start = INFINITY}, p;
+    const double wide = (width > 0 ? width : USUAL) - LEFT - RIGHT,
+                 top = draw_legend(56, LEFT + wide, NULL) + HEAD;
+    struct panel all = {.start = INFINITY}, p = {.f = f, .width = wide};
+    double height = 0, y = top, room;
 
-    for (int g = 0; g < f->ngroups; g++) {
-        p = (struct panel){.f = f, .group = g};
+    for (p.group = 0; p.group < f->ngroups; p.group++) {
+        p.n = p.hidden = 0;
         measure(&p, &all);
+        height += PANEL_TOP + draw_heading(&p, NULL) + HEIGHT + PANEL_BOTTOM;
     }
     room = 0.04 * (all.end > all.start ? all.end - all.start : all.start);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, HEAD + f->ngroups * each + 18, "Layouts that were found",
+    ss_svg_begin(out, LEFT + wide + RIGHT, top + height + 18, "Layouts that were found",
                  "For each number of nodes the memory of layouts over the time of an iteration: the best, "
                  "those that are too close to it to call, and the front of nodes, time and memory. All "
                  "panels have one axis of time.");
     ss_svg_text(out, LEFT, 28, "title", "Memory over the time of an iteration");
-    draw_legend(out);
+    draw_legend(56, LEFT + wide, out);
     for (int g = 0; g < f->ngroups; g++) {
-        p = (struct panel){.f = f, .group = g, .top = HEAD + g * each + PANEL_TOP};
+        p = (struct panel){.f = f, .group = g, .width = wide};
         measure(&p, &(struct panel){.start = INFINITY});
+        p.top = y + PANEL_TOP + draw_heading(&p, NULL);
         p.start = all.start - room;
         p.end = all.end + room;
         p.most = all.most;
         draw_panel(&p, out);
+        y = p.top + HEIGHT + PANEL_BOTTOM;
     }
-    ss_svg_text(out, LEFT + WIDTH / 2, HEAD + f->ngroups * each + 4, "small muted mid",
-                "time of an iteration");
+    ss_svg_text(out, LEFT + wide / 2, y + 4, "small muted mid", "time of an iteration");
     ss_svg_end(out);
     return ss_report_done(out, err);
 }

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -12,20 +13,15 @@
 #include "stepsim/job.h"
 
 #define WIDTH 1200.0
-#define HEIGHT 675.0
-#define MARGIN 40.0
-#define TIME_LEFT 96.0 /* the folded iteration */
-#define TIME_WIDTH 700.0
-#define MEMORY_LEFT 880.0 /* memory of the same stages */
-#define MEMORY_WIDTH 280.0
-#define ROWS_TOP 146.0
+#define HEIGHT 675.0 /* of a slide; a narrow card has its parts below each other and is as high as they are */
+#define NARROW 1000.0        /* narrower ones are */
+#define NARROW_HEIGHT 1320.0 /* of each of two */
+#define STAGE 56.0           /* width of "stage 7" before a row */
+#define MEMORY_WIDTH 280.0   /* beside the folded iteration */
 #define ROWS_HEIGHT 214.0
 #define MOST_ROWS 16
-#define STEPS_TOP 448.0 /* from the ideal to the answer */
-#define STEPS_HEIGHT 192.0
-#define FOOT_LINE 14.0 /* of long changes, below the steps */
-#define STEPS_LEFT 356.0
-#define STEPS_WIDTH 560.0
+#define FOOT 23.0        /* below the steps */
+#define LABELS 316.0     /* width of what stands before a step, where it does not stand above */
 #define LONG_WORDS 34    /* flags of a change that get a line of their own */
 #define LEAST_STEP 0.004 /* share of the iteration; smaller steps are one */
 
@@ -34,10 +30,14 @@ struct card {
     const struct ss_run *run;
     const struct ss_card_steps *steps;
     FILE *out;
-    double y;             /* of its top */
-    int nrows;            /* drawn rows */
-    int cls[MOST_ROWS];   /* [row]: the class that stands for its stage */
-    double pitch, height; /* of rows */
+    double y, width, margin, bottom; /* y: of its top */
+    int narrow;                      /* 1: its parts stand below each other */
+    int nrows;                       /* drawn rows */
+    int cls[MOST_ROWS];              /* [row]: the class that stands for its stage */
+    double pitch, height;            /* of rows */
+    double time_left, time_width;    /* the folded iteration */
+    double memory_left, memory_width;
+    double steps_left, steps_width; /* from the ideal to the answer */
 };
 
 const char *ss_picture_title(const struct ss_program *p, const struct ss_timeline *t,
@@ -57,7 +57,8 @@ const char *ss_picture_title(const struct ss_program *p, const struct ss_timelin
 
 /* ---- head ---- */
 
-static void put_title(const struct card *c)
+/* Returns how much lower the last line is. */
+static double put_title(const struct card *c, FILE *out)
 {
     const struct ss_summary *u = &c->run->summary;
     const struct ss_plan *plan = c->run->plan;
@@ -68,15 +69,18 @@ static void put_title(const struct card *c)
              plan->job->model.name[0] ? plan->job->model.name : "model", plan->world_size,
              ss_platform_card(plan->platform)->name, ss_text_time(u->iteration_s, time, sizeof time),
              ss_outcome_word(u->outcome));
-    ss_svg_text(c->out, MARGIN, c->y + 40, "head", text);
+    return ss_svg_lines(out, c->margin, c->y + 40, c->width - 2 * c->margin, c->narrow ? "title" : "head",
+                        text);
 }
 
-static void put_answer(const struct card *c)
+/* Writes the answer and the layout below the title. Returns the last line; without a stream it only measures. */
+static double put_answer(const struct card *c, FILE *out)
 {
     const struct ss_summary *u = &c->run->summary;
     const struct ss_plan *plan = c->run->plan;
     const struct ss_scenario *s = c->run->scenario;
     char text[600] = "", time[32], more[96], precision[32];
+    double wide = c->width - 2 * c->margin, y = c->y + 62 + put_title(c, out);
 
     if (c->steps->against[0])
         ss_append(text, sizeof text, "%s; ", c->steps->against);
@@ -89,12 +93,12 @@ static void put_answer(const struct card *c)
                   -u->time_low_pct, u->time_high_pct);
     ss_append(text, sizeof text, "MFU %.0f %%; ", 100 * u->mfu);
     ss_append(text, sizeof text, "%.1f of %.1f GiB", u->peak_device / SS_GIB, u->capacity / SS_GIB);
-    ss_svg_text(c->out, MARGIN, c->y + 62, "say", text);
+    y += ss_svg_lines(out, c->margin, y, wide, "say", text) + 17;
     snprintf(text, sizeof text, "%s, %s, %s, %d microbatches of %d, sequence %d, stack %s",
              ss_report_precision(plan->job, precision, sizeof precision),
              ss_report_layout(plan, more, sizeof more), plan->schedule->name, plan->microbatches,
              plan->job->micro_batch, plan->job->seq_length, plan->stack->name);
-    ss_svg_text(c->out, MARGIN, c->y + 79, "small muted", text);
+    return y + ss_svg_lines(out, c->margin, y, wide, "small muted", text);
 }
 
 /* ---- the folded iteration ---- */
@@ -117,18 +121,26 @@ static void choose_rows(struct card *c)
                 break;
             }
     }
-    c->pitch = fmin(28, ROWS_HEIGHT / (c->nrows ? c->nrows : 1));
+    c->pitch = fmin(56, ROWS_HEIGHT / (c->nrows ? c->nrows : 1));
     c->height = floor(fmax(c->pitch - 3, 3));
 }
 
-/* Draws the legend of the folded iteration, whose lines end above the rows; `more`: height of the lines behind the first. Returns its
- * last line. */
-static double put_time_legend(const struct card *c, unsigned phases, double more, FILE *out)
+/* Draws the legend of the folded iteration. Returns its last line. */
+static double put_time_legend(const struct card *c, double y)
 {
+    const struct ss_gantt *k = c->k;
+    unsigned phases = 0;
     struct ss_legend l;
     char buf[8];
 
-    ss_legend_begin(&l, TIME_LEFT, TIME_LEFT + TIME_WIDTH, c->y + ROWS_TOP - 8 - more, out);
+    for (int i = 0; i < k->fold.n; i++)
+        for (int r = 0; r < c->nrows; r++) {
+            const struct ss_lane *lane = &k->part[i].book.lanes[k->part[i].book.first_lane[c->cls[r]]];
+            for (size_t b = 0; b < lane->n; b++)
+                if (lane->boxes[b].kind == SS_BOX_RUN)
+                    phases |= 1u << (k->program->classes[lane->cls].slots[lane->boxes[b].slot].phase + 1);
+        }
+    ss_legend_begin(&l, c->time_left, c->time_left + c->time_width, y, c->out);
     ss_gantt_legend(&l, phases, c->k->chunks);
     if (phases & 1)
         ss_legend_add(&l, ss_color_phase(-1, 0, 1, buf), "optimizer, start");
@@ -137,34 +149,32 @@ static double put_time_legend(const struct card *c, unsigned phases, double more
     return l.y;
 }
 
-static void put_timeline(const struct card *c)
+static void put_stage(const struct card *c, int row, double x, double y)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "stage %d", c->k->program->classes[c->cls[row]].stage);
+    if (c->pitch >= 11 || row % 2 == 0)
+        ss_svg_text(c->out, x - 8, y + c->height / 2 + 4, "small end", text);
+}
+
+/* Draws the folded iteration below its name, which stands at y. Returns the top of its rows. */
+static double put_timeline(const struct card *c, double y)
 {
     struct ss_gantt *k = c->k;
-    unsigned phases = 0;
     char text[64];
-    double bottom = c->y + ROWS_TOP + c->nrows * c->pitch;
+    double top, bottom;
 
     k->out = c->out;
     k->bare = 1;
     k->smallest = 0.9;
-    ss_gantt_place(k, TIME_LEFT, TIME_WIDTH);
-    for (int i = 0; i < k->fold.n; i++)
-        for (int r = 0; r < c->nrows; r++) {
-            const struct ss_lane *lane = &k->part[i].book.lanes[k->part[i].book.first_lane[c->cls[r]]];
-            for (size_t b = 0; b < lane->n; b++)
-                if (lane->boxes[b].kind == SS_BOX_RUN)
-                    phases |= 1u << (k->program->classes[lane->cls].slots[lane->boxes[b].slot].phase + 1);
-        }
-    double more = put_time_legend(c, phases, 0, NULL) - put_time_legend(c, 0, 0, NULL);
-    put_time_legend(c, phases, more, c->out);
-    ss_svg_text(c->out, MARGIN, c->y + ROWS_TOP - 26 - more, "part",
-                k->fold.n > 1 ? "The iteration, folded" : "The iteration");
+    ss_gantt_place(k, c->time_left, c->time_width);
+    ss_svg_text(c->out, c->margin, y, "part", k->fold.n > 1 ? "The iteration, folded" : "The iteration");
+    top = put_time_legend(c, y + 18) + 8;
+    bottom = top + c->nrows * c->pitch;
     for (int r = 0; r < c->nrows; r++) {
-        double y = floor(c->y + ROWS_TOP + r * c->pitch);
-        snprintf(text, sizeof text, "stage %d", k->program->classes[c->cls[r]].stage);
-        if (c->pitch >= 11 || r % 2 == 0)
-            ss_svg_text(c->out, TIME_LEFT - 8, y + c->height / 2 + 4, "small end", text);
-        ss_gantt_lane(k, k->part[0].book.first_lane[c->cls[r]], y, c->height);
+        put_stage(c, r, c->time_left, floor(top + r * c->pitch));
+        ss_gantt_lane(k, k->part[0].book.first_lane[c->cls[r]], floor(top + r * c->pitch), c->height);
     }
     for (int i = 0; i < k->fold.n; i++) {
         ss_svg_time_axis_in(c->out, k->part[i].x, bottom + 3, k->part[i].width, bottom, k->fold.part[i].start,
@@ -174,7 +184,8 @@ static void put_timeline(const struct card *c)
             ss_svg_text(c->out, k->part[i].x + k->part[i].width / 2, bottom + 33, "small mid",
                         ss_gantt_part_words(k, i, text));
     }
-    ss_gantt_breaks(k, c->y + ROWS_TOP, bottom + 3);
+    ss_gantt_breaks(k, top, bottom + 3);
+    return top;
 }
 
 /* ---- memory ---- */
@@ -187,7 +198,7 @@ static double stage_bytes(const struct ss_stage_result *s, int mem)
 static void put_memory_row(const struct card *c, const struct ss_stage_result *s, double y, double scale)
 {
     const struct ss_summary *u = &c->run->summary;
-    double x = MEMORY_LEFT, middle = y + c->height / 2;
+    double x = c->memory_left, middle = y + c->height / 2;
     char fill[40];
 
     for (int m = 0; m <= SS_MEM_COUNT; m++) {
@@ -202,45 +213,43 @@ static void put_memory_row(const struct card *c, const struct ss_stage_result *s
         x += wide;
     }
     if (isfinite(u->memory_low_pct)) {
-        double low = MEMORY_LEFT + s->device * (1 + u->memory_low_pct / 100) * scale,
-               high = MEMORY_LEFT + s->device * (1 + u->memory_high_pct / 100) * scale,
+        double low = c->memory_left + s->device * (1 + u->memory_low_pct / 100) * scale,
+               high = c->memory_left + s->device * (1 + u->memory_high_pct / 100) * scale,
                tick = fmin(4, c->height / 2);
         fprintf(c->out, "<path class=\"mark\" d=\"M%.2f %.2fH%.2fM%.2f %.2fv%.2fM%.2f %.2fv%.2f\"/>\n", low,
                 middle, high, low, middle - tick, 2 * tick, high, middle - tick, 2 * tick);
     }
 }
 
-static void put_memory(const struct card *c)
+/* Draws memory below its name, which stands at y, its rows below `top`. Returns the last line of its legend. */
+static double put_memory(const struct card *c, double y, double top)
 {
     const struct ss_result *r = c->run->result;
-    double top = c->y + ROWS_TOP, bottom = top + c->nrows * c->pitch, most = r->capacity;
+    double bottom = top + c->nrows * c->pitch, most = r->capacity;
     struct ss_legend l;
     char text[96];
 
     for (int s = 0; s < r->nstages; s++)
         most = fmax(most, r->stages[s].device * (1 + fmax(0, c->run->summary.memory_high_pct) / 100));
-    double scale = MEMORY_WIDTH / (1.04 * most), limit = MEMORY_LEFT + r->capacity * scale,
+    double scale = c->memory_width / (1.04 * most), limit = c->memory_left + r->capacity * scale,
            step = ss_round_step(most / SS_GIB, 4);
-    ss_svg_text(c->out, MEMORY_LEFT - 50, top - 26, "part", "Memory of each stage");
+    ss_svg_text(c->out, c->memory_left - STAGE, y, "part", "Memory of each stage");
     for (double at = 0; at * SS_GIB <= most; at += step) {
         snprintf(text, sizeof text, "%g%s", at, at > 0 ? "" : " GiB");
-        ss_svg_line(c->out, "grid", MEMORY_LEFT + at * SS_GIB * scale, top, MEMORY_LEFT + at * SS_GIB * scale,
-                    bottom + 3);
-        ss_svg_text(c->out, MEMORY_LEFT + at * SS_GIB * scale, bottom + 18, "small muted mid", text);
+        ss_svg_line(c->out, "grid", c->memory_left + at * SS_GIB * scale, top,
+                    c->memory_left + at * SS_GIB * scale, bottom + 3);
+        ss_svg_text(c->out, c->memory_left + at * SS_GIB * scale, bottom + 18, "small muted mid", text);
     }
     for (int row = 0; row < c->nrows; row++) {
         int stage = c->k->program->classes[c->cls[row]].stage;
-        double y = floor(top + row * c->pitch);
-        snprintf(text, sizeof text, "stage %d", stage);
-        if (c->pitch >= 11 || row % 2 == 0)
-            ss_svg_text(c->out, MEMORY_LEFT - 8, y + c->height / 2 + 4, "small end", text);
+        put_stage(c, row, c->memory_left, floor(top + row * c->pitch));
         if (stage < r->nstages)
-            put_memory_row(c, &r->stages[stage], y, scale);
+            put_memory_row(c, &r->stages[stage], floor(top + row * c->pitch), scale);
     }
     ss_svg_line(c->out, "cap", limit, top - 6, limit, bottom + 3);
     snprintf(text, sizeof text, "card %.1f GiB", r->capacity / SS_GIB);
-    ss_svg_text(c->out, MEMORY_LEFT + MEMORY_WIDTH, top - 10, "small capt end", text);
-    ss_legend_begin(&l, MEMORY_LEFT - 50, WIDTH - MARGIN, bottom + 35, c->out);
+    ss_svg_text(c->out, c->memory_left + c->memory_width, top - 10, "small capt end", text);
+    ss_legend_begin(&l, c->memory_left - STAGE, c->width - c->margin, bottom + 35, c->out);
     for (int m = 0; m <= SS_MEM_COUNT; m++) {
         double any = 0;
         for (int s = 0; s < r->nstages; s++)
@@ -249,118 +258,146 @@ static void put_memory(const struct card *c)
             ss_legend_tone(&l, ss_tone(SS_TONES_MEMORY, m),
                            m < SS_MEM_COUNT ? ss_mem_name(m) : "outside tensors");
     }
+    return l.y;
 }
 
 /* ---- from the ideal to the answer ---- */
 
-static double put_step(const struct card *c, const char *words, double from, double seconds, int tone,
-                       double y, double scale)
-{
-    double x = STEPS_LEFT + from * scale, wide = fabs(seconds) * scale, whole = c->run->summary.iteration_s;
-    char text[96], time[32], fill[40];
+/* A row of the steps: words, a bar, figures; or the bar below both in a narrow card. */
+struct step_row {
+    const struct card *c;
+    double y, high, scale; /* y: of the bar, which is so high */
+};
 
-    if (seconds < 0)
-        x -= wide;
-    ss_svg_text(c->out, STEPS_LEFT - 12, y + 12, "end", words);
-    fprintf(c->out, "<rect class=\"b\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"15\" fill=\"%s\"/>\n", x,
-            y, fmax(wide, 0.6), ss_tone_fill(ss_tone(SS_TONES_STEP, tone), fill));
+static void put_bar(const struct step_row *r, double from, double seconds, const char *attributes)
+{
+    fprintf(r->c->out, "<rect %s x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\"/>\n", attributes,
+            r->c->steps_left + from * r->scale, r->y, fmax(seconds * r->scale, 0.6), r->high);
+}
+
+static void put_tone(const struct step_row *r, double from, double seconds, int tone)
+{
+    char fill[40], attributes[64];
+
+    snprintf(attributes, sizeof attributes, "class=\"b\" fill=\"%s\"",
+             ss_tone_fill(ss_tone(SS_TONES_STEP, tone), fill));
+    put_bar(r, from, seconds, attributes);
+}
+
+/* Writes the words of a row, and its figures behind the end of its bar, in s, or at the right. */
+static void put_words(const struct step_row *r, const char *words, double end, const char *figures,
+                      const char *kind)
+{
+    const struct card *c = r->c;
+    double base = c->narrow ? r->y - 5 : r->y + r->high / 2 + 4.5, right = c->width - c->margin;
+    char class_name[48];
+
+    snprintf(class_name, sizeof class_name, strstr(kind, "bold") ? "%s bold" : "%s", c->narrow ? "" : "end");
+    ss_svg_text(c->out, c->narrow ? c->margin : c->steps_left - 12, base, class_name, words);
+    snprintf(class_name, sizeof class_name, c->narrow ? "small %s end" : "small %s", kind);
+    ss_svg_text(c->out, c->narrow ? right : c->steps_left + end * r->scale + 8, base, class_name, figures);
+}
+
+static double put_step(const struct step_row *r, const char *words, double from, double seconds, int tone)
+{
+    double whole = r->c->run->summary.iteration_s, left = seconds < 0 ? from + seconds : from;
+    char text[96], time[32];
+
+    put_tone(r, left, fabs(seconds), tone);
     snprintf(text, sizeof text, "%s%s, %.1f %%", seconds < 0 ? "-" : "",
              ss_text_time(fabs(seconds), time, sizeof time), 100 * seconds / whole);
-    ss_svg_text(c->out, x + wide + 8, y + 12, "small muted", text);
+    put_words(r, words, left + fabs(seconds), text, "muted");
     return from + seconds;
 }
 
 /* Draws the answer with the band of such jobs, and what was measured. */
-static void put_total(const struct card *c, double y, double scale)
+static void put_total(const struct step_row *r)
 {
+    const struct card *c = r->c;
     const struct ss_summary *u = &c->run->summary;
     const struct ss_scenario *s = c->run->scenario;
-    double end = STEPS_LEFT + u->iteration_s * scale, at = end;
+    double end = u->iteration_s, middle = r->y + r->high / 2;
     char time[32], text[96];
 
-    ss_svg_text(c->out, STEPS_LEFT - 12, y + 12, "end bold", "this iteration");
-    fprintf(c->out, "<rect class=\"total\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"15\"/>\n",
-            STEPS_LEFT, y, u->iteration_s * scale);
+    put_bar(r, 0, u->iteration_s, "class=\"total\"");
     if (u->band_pct > 0) {
-        double low = STEPS_LEFT + u->iteration_s * (1 + u->time_low_pct / 100) * scale;
-        at = STEPS_LEFT + u->iteration_s * (1 + u->time_high_pct / 100) * scale;
+        double low = c->steps_left + u->iteration_s * (1 + u->time_low_pct / 100) * r->scale, at;
+        end = u->iteration_s * (1 + u->time_high_pct / 100);
+        at = c->steps_left + end * r->scale;
         fprintf(c->out, "<path class=\"mark\" d=\"M%.2f %.2fH%.2fM%.2f %.2fv10M%.2f %.2fv10\"/>\n", low,
-                y + 7.5, at, low, y + 2.5, at, y + 2.5);
+                middle, at, low, middle - 5, at, middle - 5);
     }
     if (s && s->measured_s > 0)
         fprintf(c->out,
                 "<circle class=\"mark bgfill\" cx=\"%.2f\" cy=\"%.2f\" "
                 "r=\"4.5\"><title>measured</title></circle>\n",
-                STEPS_LEFT + s->measured_s * scale, y + 7.5);
+                c->steps_left + s->measured_s * r->scale, middle);
     snprintf(text, sizeof text, "%s%s", ss_text_time(u->iteration_s, time, sizeof time),
              s && s->measured_s > 0 ? "; circle: measured" : "");
-    ss_svg_text(c->out, at + 8, y + 12, "small bold", text);
+    put_words(r, "this iteration", end, text, "bold");
 }
 
 /* Draws a change that helps: what remains, and what it wins back. */
-static void put_change(const struct card *c, int i, double y, double scale)
+static void put_change(const struct step_row *r, int i)
 {
-    double whole = c->run->summary.iteration_s, seconds = c->steps->change[i].seconds,
-           x = STEPS_LEFT + seconds * scale;
-    char fill[40], text[96], time[32], words[64];
-    size_t n = strlen(c->steps->change[i].words);
+    const struct card *c = r->c;
+    double whole = c->run->summary.iteration_s, seconds = c->steps->change[i].seconds;
+    char text[96], time[32], words[64];
 
-    if (n > LONG_WORDS)
+    if (strlen(c->steps->change[i].words) > LONG_WORDS)
         snprintf(words, sizeof words, "with change %d, below", i + 1);
     else
         snprintf(words, sizeof words, "with %.40s", c->steps->change[i].words);
-    ss_svg_text(c->out, STEPS_LEFT - 12, y + 12, "end", words);
-    fprintf(c->out, "<rect class=\"total\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"15\"/>\n",
-            STEPS_LEFT, y, seconds * scale);
-    fprintf(c->out, "<rect class=\"b\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"15\" fill=\"%s\"/>\n", x,
-            y, fmax(0, (whole - seconds) * scale), ss_tone_fill(ss_tone(SS_TONES_STEP, SS_TONE_WINS), fill));
+    put_bar(r, 0, seconds, "class=\"total\"");
+    put_tone(r, seconds, fmax(0, whole - seconds), SS_TONE_WINS);
     snprintf(text, sizeof text, "%s, %+.1f %%, %s", ss_text_time(seconds, time, sizeof time),
              100 * (seconds / whole - 1), ss_outcome_word(c->steps->change[i].outcome));
-    ss_svg_text(c->out, STEPS_LEFT + whole * scale + 8, y + 12, "small capt", text);
+    put_words(r, words, whole, text, "capt");
 }
 
-/* Writes the changes that have no room beside their bars, over as many lines as they need. Returns the number of lines; without a
- * stream it only counts them. */
-static int put_long_changes(const struct card *c, FILE *out)
+/* Writes the changes that have no room beside their bars, the first at y. Returns the height of their lines; without a stream it only
+ * measures. */
+static double put_long_changes(const struct card *c, double y, FILE *out)
 {
-    int lines = 0, all = out ? put_long_changes(c, NULL) : 0;
+    double height = 0;
+    char text[400];
 
     for (int i = 0; i < c->steps->nchanges; i++) {
-        const char *at = c->steps->change[i].words;
-        char text[400], one[400];
-        if (strlen(at) <= LONG_WORDS)
+        if (strlen(c->steps->change[i].words) <= LONG_WORDS)
             continue;
-        snprintf(text, sizeof text, "change %d:", i + 1);
-        while (*at) {
-            size_t n = strcspn(at, " ");
-            ss_copy(one, sizeof one, text);
-            ss_append(one, sizeof one, " %.*s", (int)n, at);
-            if (ss_text_width(one, 11) > WIDTH - 2 * MARGIN - 90) {
-                if (out)
-                    ss_svg_text(out, MARGIN, c->y + HEIGHT - 14 - FOOT_LINE * (all - 1 - lines),
-                                "small muted", text);
-                lines++;
-                one[0] = '\0';
-                ss_append(one, sizeof one, "    %.*s", (int)n, at);
-            }
-            ss_copy(text, sizeof text, one);
-            at += n;
-            at += strspn(at, " ");
-        }
-        if (out)
-            ss_svg_text(out, MARGIN, c->y + HEIGHT - 14 - FOOT_LINE * (all - 1 - lines), "small muted", text);
-        lines++;
+        snprintf(text, sizeof text, "change %d: %s", i + 1, c->steps->change[i].words);
+        height +=
+            14 + ss_svg_lines(out, c->margin, y + height, c->width - 2 * c->margin - 90, "small muted", text);
     }
-    return lines;
+    return height;
 }
 
-static void put_steps(const struct card *c)
+/* Counts the rows of the steps and sums up those that are too small for one. */
+static int count_rows(const struct card *c, double *rest)
 {
     const struct ss_card_steps *s = c->steps;
-    double whole = c->run->summary.iteration_s, rest = 0, at = 0, y = c->y + STEPS_TOP + 12;
-    double high = c->run->summary.time_high_pct,
-           scale = STEPS_WIDTH / fmax(whole * (1 + (high > 0 ? high / 100 : 0)), s->longest);
+    double whole = c->run->summary.iteration_s;
     int rows = 1 + s->nchanges;
+
+    *rest = 0;
+    for (int i = 0; i < s->n; i++) {
+        int small = fabs(s->step[i].seconds) < LEAST_STEP * whole;
+        *rest += small ? s->step[i].seconds : 0;
+        rows += !small;
+    }
+    *rest = fabs(*rest) > 1e-4 * whole ? *rest : 0;
+    return rows + (*rest != 0);
+}
+
+/* Draws the steps below y, as high as they need or as there is room. Returns the last line of the card. */
+static double put_steps(const struct card *c, double y)
+{
+    const struct ss_card_steps *s = c->steps;
+    double whole = c->run->summary.iteration_s, rest, at = 0, high = c->run->summary.time_high_pct;
+    struct step_row r = {
+        .c = c, .scale = c->steps_width / fmax(whole * (1 + (high > 0 ? high / 100 : 0)), s->longest)};
+    int rows = count_rows(c, &rest);
+    double foot = put_long_changes(c, 0, NULL), most = c->narrow ? 38 : 32;
     char text[400];
 
     snprintf(text, sizeof text,
@@ -368,53 +405,88 @@ static void put_steps(const struct card *c)
              c->run->result->nstages > 1 ? " (the busiest stage," : "");
     if (c->run->result->nstages > 1)
         ss_append(text, sizeof text, " %d)", s->stage);
-    ss_svg_text(c->out, MARGIN, c->y + STEPS_TOP, "part", text);
-    for (int i = 0; i < s->n; i++) {
-        int small = fabs(s->step[i].seconds) < LEAST_STEP * whole;
-        rest += small ? s->step[i].seconds : 0;
-        rows += !small;
-    }
-    double pitch = fmin(22, (STEPS_HEIGHT - FOOT_LINE * put_long_changes(c, NULL)) /
-                                (rows + (fabs(rest) > 1e-4 * whole)));
+    y += ss_svg_lines(c->out, c->margin, y, c->width - 2 * c->margin, "part", text) + 12;
+    double room = c->bottom - FOOT + 14 - foot - y, pitch = room > 0 ? fmin(most, room / rows) : most,
+           above = c->narrow ? 17 : 0,
+           bottom = c->bottom > 0 ? c->bottom : y + rows * most + foot + FOOT - 14;
+    r.high = fmax(4, fmin(18, pitch - above - 7));
+    r.y = y + above;
     for (int i = 0; i < s->n; i++)
         if (fabs(s->step[i].seconds) >= LEAST_STEP * whole) {
-            at = put_step(c, s->step[i].words, at, s->step[i].seconds, s->step[i].tone, y, scale);
-            y += pitch;
+            at = put_step(&r, s->step[i].words, at, s->step[i].seconds, s->step[i].tone);
+            r.y += pitch;
         }
-    if (fabs(rest) > 1e-4 * whole) {
-        put_step(c, "all else", at, rest, SS_TONE_HOST, y, scale);
-        y += pitch;
+    if (rest != 0) {
+        put_step(&r, "all else", at, rest, SS_TONE_HOST);
+        r.y += pitch;
     }
-    put_total(c, y, scale);
-    for (int i = 0; i < s->nchanges; i++)
-        put_change(c, i, y += pitch, scale);
-    put_long_changes(c, c->out);
+    put_total(&r);
+    for (int i = 0; i < s->nchanges; i++) {
+        r.y += pitch;
+        put_change(&r, i);
+    }
+    put_long_changes(c, bottom - foot + (foot > 0 ? 14 : 0), c->out);
+    return bottom;
 }
 
-void ss_card_write(struct ss_gantt *k, const struct ss_run *run, const struct ss_card_steps *steps, FILE *out)
-{
-    struct card c = {.k = k, .run = run, .steps = steps, .out = out, .y = HEIGHT * steps->index};
-    char title[256];
-    int of = c.steps->of > 1 ? c.steps->of : 1;
+/* ---- the card ---- */
 
-    if (c.steps->index == 0) {
-        ss_picture_title(k->program, k->timeline, c.run, title, sizeof title);
-        ss_svg_begin(out, WIDTH, HEIGHT * of, title,
+static void place(struct card *c)
+{
+    c->narrow = c->width < NARROW;
+    c->margin = c->narrow ? 24 : 40;
+    c->time_left = c->margin + STAGE;
+    c->memory_width = c->narrow ? c->width - 2 * c->margin - STAGE : MEMORY_WIDTH;
+    c->memory_left = c->width - c->margin - c->memory_width;
+    c->time_width = (c->narrow ? c->width - c->margin : c->memory_left - STAGE - 28) - c->time_left;
+    c->steps_left = c->margin + (c->narrow ? 0 : LABELS);
+    c->steps_width = c->narrow ? c->width - 2 * c->margin : c->width - c->margin - 244 - c->steps_left;
+}
+
+/* Draws all but the frame. Returns the last line. */
+static double put_parts(const struct card *c)
+{
+    double y = put_answer(c, c->out) + 41, top = put_timeline(c, y), low = top + c->nrows * c->pitch + 33,
+           memory;
+
+    memory = c->narrow ? put_memory(c, low + 36, low + 62) : put_memory(c, y, top);
+    return put_steps(c, fmax(low, memory) + 36);
+}
+
+int ss_card_write(struct ss_gantt *k, const struct ss_run *run, const struct ss_card_steps *steps,
+                  double width, FILE *out)
+{
+    struct card c = {.k = k, .run = run, .steps = steps, .width = width > 0 ? width : WIDTH};
+    int of = steps->of > 1 ? steps->of : 1;
+    double height = c.width < NARROW ? NARROW_HEIGHT : HEIGHT, last;
+    char title[256], *parts = NULL;
+    size_t size;
+
+    c.y = height * steps->index;
+    c.bottom = c.width < NARROW && of == 1 ? 0 : c.y + height - 14;
+    place(&c);
+    choose_rows(&c);
+    c.out = open_memstream(&parts, &size);
+    last = c.out ? put_parts(&c) : 0;
+    if (!c.out || fclose(c.out)) {
+        free(parts);
+        return SS_ERR_NOMEM;
+    }
+    if (steps->index == 0) {
+        ss_picture_title(k->program, k->timeline, run, title, sizeof title);
+        ss_svg_begin(out, c.width, of > 1 ? height * of : last + 14, title,
                      "The folded iteration by pipeline stage; memory of each stage with the range of such "
                      "jobs and the limit of "
                      "the card; the time from the FLOP of the model at the card's peak to the answer.");
         ss_svg_tones(out, SS_TONES_MEMORY);
         ss_svg_tones(out, SS_TONES_STEP);
     }
-    choose_rows(&c);
-    put_title(&c);
-    put_answer(&c);
-    put_timeline(&c);
-    put_memory(&c);
-    put_steps(&c);
-    if (c.steps->index + 1 >= of) {
+    fputs(parts, out);
+    free(parts);
+    if (steps->index + 1 >= of) {
         snprintf(title, sizeof title, "stepsim %s", ss_version());
-        ss_svg_text(out, WIDTH - MARGIN, HEIGHT * of - 14, "small muted end", title);
+        ss_svg_text(out, c.width - c.margin, last, "small muted end", title);
         ss_svg_end(out);
     }
+    return SS_OK;
 }

@@ -173,19 +173,20 @@ static int card(const struct ss_page *page)
 {
     char title[256];
     FILE *svg;
+    int rc = SS_ERR_NOMEM;
 
-    fputs("<div class=\"wide\"><img class=\"card\" width=\"1200\" height=\"675\" alt=\"One iteration, "
-          "explained: ",
-          page->out);
+    fprintf(page->out,
+            "<div class=\"wide\"><img class=\"card\" width=\"%.0f\" alt=\"One iteration, explained: ",
+            page->width > 0 ? page->width : 1200);
     ss_xml_escape(page->out, ss_picture_title(page->program, page->timeline, page->run, title, sizeof title));
     fputs("; the tables below have its figures\" src=\"data:image/svg+xml;base64,", page->out);
     svg = ss_base64_open(page->out);
     if (svg) {
-        ss_card_write(page->gantt, page->run, page->steps, svg);
+        rc = ss_card_write(page->gantt, page->run, page->steps, page->width, svg);
         fclose(svg); /* a failure shows as an error of page->out */
     }
     fputs("\"></div>\n", page->out);
-    return svg ? SS_OK : SS_ERR_NOMEM;
+    return rc;
 }
 
 int ss_html_answer(const struct ss_page *page)
@@ -350,7 +351,7 @@ void ss_html_memory(const struct ss_page *page)
     FILE *out = page->out;
 
     fputs("<div class=\"wide\">\n", out);
-    ss_svg_memory(page->bins, page->timeline, page->extra, page->memory_title, out);
+    ss_svg_memory(page->bins, page->timeline, page->extra, page->memory_title, page->width, out);
     fputs("</div>\n<div class=\"wide\"><table><caption>GiB on one GPU at the peak</caption>\n<thead><tr><th "
           "scope=\"col\">Class</th><th scope=\"col\">Ranks</th>",
           out);

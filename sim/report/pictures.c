@@ -131,12 +131,12 @@ static int draw(struct album *a, int engine, const struct ss_memory_extra *extra
         ss_svg_gantt(&a->gantt, title, r->width);
     }
     if (r->memory)
-        ss_svg_memory(&a->bins, a->timeline, extra, memory_title, r->memory);
+        ss_svg_memory(&a->bins, a->timeline, extra, memory_title, r->width, r->memory);
     if (r->card)
-        ss_card_write(&a->gantt, r->run, r->steps, r->card);
-    if (r->report) {
-        struct ss_page page = {a->program, a->timeline, r->run,    r->options, &a->book, &a->bins,
-                               extra,      engine,      r->report, &a->gantt,  r->steps, memory_title};
+        rc = ss_card_write(&a->gantt, r->run, r->steps, r->width, r->card);
+    if (!rc && r->report) {
+        struct ss_page page = {a->program, a->timeline, r->run,    r->options, &a->book,     &a->bins, extra,
+                               engine,     r->report,   &a->gantt, r->steps,   memory_title, r->width};
         rc = ss_html_page(&page, err);
     }
     for (size_t i = 0; !rc && i < SS_ARRAY_LEN(written); i++)

@@ -142,6 +142,48 @@ void ss_svg_text(FILE *out, double x, double y, const char *class_name, const ch
     fputs("</text>\n", out);
 }
 
+/* Returns the height of the letters of a class of the style sheet, times how much wider bold ones are. */
+static double size_of(const char *class_name, double *wider)
+{
+    static const struct {
+        const char *name;
+        double size, wider;
+    } sizes[] = {
+        {"title", 17, 1.13}, {"head", 25, 1.13}, {"part", 15, 1.13}, {"say", 13.5, 1}, {"small", 11, 1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        if (strstr(class_name, sizes[i].name)) {
+            *wider = sizes[i].wider;
+            return sizes[i].size;
+        }
+    *wider = 1;
+    return 12;
+}
+
+double ss_svg_lines(FILE *out, double x, double y, double width, const char *class_name, const char *text)
+{
+    double wider, size = size_of(class_name, &wider), height = 0;
+    char line[512], longer[512];
+
+    for (const char *at = text; *at;) {
+        line[0] = '\0';
+        do { /* a word alone stands on its line, however long */
+            size_t n = strcspn(at, " ");
+            ss_copy(longer, sizeof longer, line);
+            ss_append(longer, sizeof longer, "%s%.*s", line[0] ? " " : "", (int)n, at);
+            if (line[0] && wider * ss_text_width(longer, size) > width)
+                break;
+            ss_copy(line, sizeof line, longer);
+            at += n;
+            at += strspn(at, " ");
+        } while (*at);
+        if (out)
+            ss_svg_text(out, x, y + height, class_name, line);
+        height += *at ? floor(1.3 * size) : 0;
+    }
+    return height;
+}
+
 void ss_legend_begin(struct ss_legend *l, double left, double right, double y, FILE *out)
 {
     *l = (struct ss_legend){.out = out, .left = left, .right = right, .x = left, .y = y};

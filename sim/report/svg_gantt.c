@@ -12,9 +12,9 @@
 
 #define LEFT 128.0
 #define RIGHT 64.0
-#define TOP 78.0
-#define ROW 24.0 /* height of a compute lane */
-#define THIN 9.0 /* height of a communication lane */
+#define LEGEND 22.0 /* height below its last line */
+#define ROW 24.0    /* height of a compute lane */
+#define THIN 9.0    /* height of a communication lane */
 #define GAP 10.0
 #define BOX_FOR_TEXT 15.0  /* width that a typical box should have */
 #define MOST_BOXES 30000.0 /* the most boxes of an overview */
@@ -27,8 +27,8 @@
 struct chart {
     struct ss_gantt *k;
     const struct ss_record_book *book; /* of the first part; all have the same lanes */
-    double width, height, top;
-    int lanes; /* 1: with the lanes of messages and collectives */
+    double width, height, top, legend; /* legend: its first line */
+    int lanes;                         /* 1: with the lanes of messages and collectives */
 };
 
 /* Returns the length of a typical computation of the schedule: a quarter of them are shorter. */
@@ -154,7 +154,7 @@ static double put_legend(const struct chart *c, FILE *out)
     char buf[8];
 
     find_used(c, &phases, &labels);
-    ss_legend_begin(&l, LEFT, LEFT + c->width - 40, 56, out);
+    ss_legend_begin(&l, LEFT, LEFT + c->width - 40, c->legend, out);
     if (c->k->color == SS_COLOR_PHASE)
         ss_gantt_legend(&l, phases, c->k->chunks);
     else
@@ -168,11 +168,21 @@ static double put_legend(const struct chart *c, FILE *out)
     return l.y;
 }
 
+/* The title with how many classes are drawn, where not all are. */
+static const char *write_title(const struct chart *c, const char *title, char *buf, size_t size)
+{
+    ss_copy(buf, size, title);
+    if (c->book->nshown < c->k->program->nclasses)
+        ss_append(buf, size, "; %d of %d classes, the first of each stage", c->book->nshown,
+                  c->k->program->nclasses);
+    return buf;
+}
+
 static void put_head(const struct chart *c, const char *title)
 {
     const struct ss_gantt *k = c->k;
     const struct ss_fold *f = &k->fold;
-    char text[256], full[400], a[48], b[48];
+    char text[256], a[48], b[48];
     double whole = k->timeline->iteration_s, start = f->part[0].start, end = f->part[f->n - 1].end;
     int part = f->n == 1 && (start > 0 || end < c->book->makespan);
 
@@ -185,18 +195,14 @@ static void put_head(const struct chart *c, const char *title)
              ss_axis_time(start, (end - start) / 1000, end, a, sizeof a),
              ss_axis_time(end, (end - start) / 1000, end, b, sizeof b), c->book->nshown,
              k->program->nclasses);
-    ss_copy(full, sizeof full, title);
-    if (c->book->nshown < k->program->nclasses)
-        ss_append(full, sizeof full, "; %d of %d classes, the first of each stage", c->book->nshown,
-                  k->program->nclasses);
-    ss_svg_begin(k->out, LEFT + c->width + RIGHT, c->height, full, text);
-    ss_svg_text(k->out, 16, 26, "title", full);
+    ss_svg_begin(k->out, LEFT + c->width + RIGHT, c->height, title, text);
+    ss_svg_lines(k->out, 16, 26, LEFT + c->width + RIGHT - 32, "title", title);
     if (part)
         snprintf(text, sizeof text, "window %s to %s", a, b);
     else
         snprintf(text, sizeof text, "%s", "no global barrier: ranks run on into the next iteration");
     if (part || c->book->makespan > whole * (1 + 1e-9))
-        ss_svg_text(k->out, LEFT + c->width, 42, "small muted end", text);
+        ss_svg_text(k->out, LEFT + c->width, c->legend - 14, "small muted end", text);
     ss_svg_text(k->out, LEFT + c->width + 8, c->top - 20, "small muted", "busy");
 }
 
@@ -242,15 +248,18 @@ static void measure(struct chart *c, double wanted)
 
 void ss_svg_gantt(struct ss_gantt *k, const char *title, double width)
 {
-    struct chart c = {.k = k, .book = &k->part[0].book, .top = TOP};
+    struct chart c = {.k = k, .book = &k->part[0].book};
     double y;
+    char full[400];
 
     c.lanes = k->lanes || c.book->nshown <= MANY_STAGES;
     measure(&c, width);
-    c.top = put_legend(&c, NULL) + TOP - 56;
+    write_title(&c, title, full, sizeof full);
+    c.legend = 56 + ss_svg_lines(NULL, 16, 26, LEFT + c.width + RIGHT - 32, "title", full);
+    c.top = put_legend(&c, NULL) + LEGEND;
     y = c.top;
     c.height = chart_height(&c);
-    put_head(&c, title);
+    put_head(&c, full);
     put_legend(&c, k->out);
     put_axes(&c);
     for (int cls = 0; cls < k->program->nclasses; cls++)

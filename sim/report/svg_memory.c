@@ -10,9 +10,9 @@
 #include "report/text.h"
 
 #define LEFT 92.0
-#define WIDTH 920.0
 #define RIGHT 24.0
-#define TOP 84.0
+#define USUAL 1036.0   /* width of the picture */
+#define PANEL_TOP 36.0 /* below the legend */
 #define PANEL 96.0
 #define GAP 22.0
 
@@ -21,6 +21,7 @@ struct chart {
     const struct ss_timeline *timeline;
     const struct ss_memory_extra *extra;
     FILE *out;
+    double width;     /* of a panel */
     double top_bytes; /* bytes at the upper edge of a panel */
 };
 
@@ -95,7 +96,7 @@ static void put_layer(const struct chart *k, int cls, int m, double bottom)
         double y = m < 0 ? y_of(k, bottom, k->extra->overhead[cls]) : y_of(k, bottom, level(k, cls, i, m));
         if (y != last) {
             fputc('L', k->out);
-            ss_svg_number(k->out, LEFT + WIDTH * i / b->n);
+            ss_svg_number(k->out, LEFT + k->width * i / b->n);
             fputs(" ", k->out);
             ss_svg_number(k->out, last < 0 ? y : last);
             fputc('V', k->out);
@@ -104,7 +105,7 @@ static void put_layer(const struct chart *k, int cls, int m, double bottom)
         last = y;
     }
     fputc('H', k->out);
-    ss_svg_number(k->out, LEFT + WIDTH);
+    ss_svg_number(k->out, LEFT + k->width);
     fputc('V', k->out);
     ss_svg_number(k->out, bottom);
     fprintf(k->out, "Z\" fill=\"%s\"><title>%s</title></path>\n",
@@ -120,7 +121,7 @@ static void put_capacity(const struct chart *k, double bottom)
         return;
     fputs("<path class=\"cap\" d=\"", k->out);
     put_point(k, 'M', LEFT, y);
-    put_point(k, 'L', LEFT + WIDTH, y);
+    put_point(k, 'L', LEFT + k->width, y);
     fputs("\"/>\n", k->out);
 }
 
@@ -129,8 +130,8 @@ static void put_peak(const struct chart *k, int cls, double bottom)
 {
     const struct ss_bins *b = k->bins;
     double time = k->timeline->peak_time[cls], peak = peak_bytes(k, cls), dynamic = 0;
-    double x = LEFT + WIDTH * (time - b->start) / (b->width * b->n);
-    char text[200], slot[64] = "", when[48];
+    double x = LEFT + k->width * (time - b->start) / (b->width * b->n);
+    char text[200], name[96], brief[48], slot[64] = "", when[48];
 
     for (int m = 0; m < SS_MEM_COUNT; m++)
         dynamic += k->timeline->dynamic_peak[cls][m];
@@ -139,7 +140,7 @@ static void put_peak(const struct chart *k, int cls, double bottom)
     snprintf(text, sizeof text, "peak %.2f GiB at %s%s%s", peak / SS_GIB,
              ss_text_time(time, when, sizeof when), slot[0] ? ", in " : "", slot);
     if (isfinite(k->extra->low_pct) && isfinite(k->extra->high_pct)) {
-        double at = LEFT + WIDTH - 12, low = y_of(k, bottom, peak * (1 + k->extra->low_pct / 100)),
+        double at = LEFT + k->width - 12, low = y_of(k, bottom, peak * (1 + k->extra->low_pct / 100)),
                high = fmax(bottom - PANEL, y_of(k, bottom, peak * (1 + k->extra->high_pct / 100)));
         fprintf(k->out,
                 "<path class=\"mark\" d=\"M%.2f %.2fV%.2fm-4 0h8M%.2f %.2fh8\"><title>90 %% of such jobs: "
@@ -147,8 +148,13 @@ static void put_peak(const struct chart *k, int cls, double bottom)
                 at, low, high, at - 4, low, peak * (1 + k->extra->low_pct / 100) / SS_GIB,
                 peak * (1 + k->extra->high_pct / 100) / SS_GIB);
     }
-    ss_svg_text(k->out, LEFT + WIDTH, bottom - PANEL - 5, "small muted end", text);
-    if (x < LEFT || x > LEFT + WIDTH)
+    double left = k->width - 24 - ss_text_width(ss_class_name(b->program, cls, name, sizeof name), 12);
+    ss_svg_text(k->out, LEFT, bottom - PANEL - 5, "", name);
+    snprintf(brief, sizeof brief, "peak %.2f GiB",
+             peak / SS_GIB); /* in a narrow picture; the circle has the rest */
+    ss_svg_text(k->out, LEFT + k->width, bottom - PANEL - 5, "small muted end",
+                ss_text_width(text, 11) > left ? brief : text);
+    if (x < LEFT || x > LEFT + k->width)
         return;
     fprintf(k->out, "<circle class=\"mark\" cx=\"");
     ss_svg_number(k->out, x);
@@ -168,7 +174,7 @@ static void put_scale(const struct chart *k, double bottom)
         double y = y_of(k, bottom, i * step * SS_GIB);
         fputs("<path class=\"grid\" d=\"", k->out);
         put_point(k, 'M', LEFT, y);
-        put_point(k, 'L', LEFT + WIDTH, y);
+        put_point(k, 'L', LEFT + k->width, y);
         fputs("\"/>\n", k->out);
         snprintf(text, sizeof text, "%g", i * step);
         ss_svg_text(k->out, LEFT - 6, y + 4, "small muted end", text);
@@ -178,12 +184,10 @@ static void put_scale(const struct chart *k, double bottom)
 static void put_panel(const struct chart *k, int cls, double bottom)
 {
     const struct ss_program *p = k->bins->program;
-    char name[96];
 
     fprintf(k->out, "<g data-class=\"");
     ss_xml_escape(k->out, p->classes[cls].name);
     fputs("\">\n", k->out);
-    ss_svg_text(k->out, LEFT, bottom - PANEL - 5, "", ss_class_name(p, cls, name, sizeof name));
     put_scale(k, bottom);
     for (int m = SS_MEM_COUNT - 1; m >= (k->extra->overhead[cls] > 0 ? -1 : 0); m--) {
         double used = m < 0 ? 1 : p->classes[cls].memory[m];
@@ -197,29 +201,32 @@ static void put_panel(const struct chart *k, int cls, double bottom)
     fputs("</g>\n", k->out);
 }
 
-static void put_legend(const struct chart *k)
+/* Returns the last line of the legend; without a stream it only measures. */
+static double put_legend(const struct chart *k, double y, FILE *out)
 {
     struct ss_legend l;
     char text[64];
 
-    ss_legend_begin(&l, LEFT, LEFT + WIDTH - 160, 48, k->out);
+    ss_legend_begin(&l, LEFT, LEFT + k->width - 160, y, out);
     for (int m = -1; m < SS_MEM_COUNT; m++)
         ss_legend_tone(&l, ss_tone(SS_TONES_MEMORY, m < 0 ? SS_MEM_COUNT : m),
                        m < 0 ? k->extra->name : ss_mem_name(m));
-    if (k->extra->capacity > 0) {
-        fprintf(k->out, "<path class=\"cap\" d=\"M%.0f 44h22\"/>", LEFT + WIDTH - 150);
+    if (out && k->extra->capacity > 0) {
+        fprintf(out, "<path class=\"cap\" d=\"M%.0f %.0fh22\"/>", LEFT + k->width - 150, y - 4);
         snprintf(text, sizeof text, "card, %.1f GiB", k->extra->capacity / SS_GIB);
-        ss_svg_text(k->out, LEFT + WIDTH - 122, 48, "small capt", text);
+        ss_svg_text(out, LEFT + k->width - 122, y, "small capt", text);
     }
+    return l.y;
 }
 
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
-                   const struct ss_memory_extra *extra, const char *title, FILE *out)
+                   const struct ss_memory_extra *extra, const char *title, double width, FILE *out)
 {
-    struct chart k = {bins, t, extra, out, extra->capacity};
+    struct chart k = {bins, t, extra, out, (width > 0 ? width : USUAL) - LEFT - RIGHT, extra->capacity};
     const struct ss_program *p = bins->program;
     int panels = 0;
-    double y = TOP;
+    double legend = 48 + ss_svg_lines(NULL, 16, 26, k.width + LEFT, "title", title),
+           y = put_legend(&k, legend, NULL) + PANEL_TOP;
 
     for (int c = 0; c < p->nclasses; c++) {
         k.top_bytes =
@@ -227,20 +234,20 @@ void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
         panels += stands_for_stage(&k, c);
     }
     k.top_bytes = k.top_bytes > 0 ? 1.04 * k.top_bytes : 1;
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + panels * (PANEL + GAP) + 34, title,
+    ss_svg_begin(out, LEFT + k.width + RIGHT, y + panels * (PANEL + GAP) + 34, title,
                  "A panel for each pipeline stage, the class of ranks that needs most there; memory is "
                  "stacked by what "
                  "it holds. The dashed line is the card's capacity, the circle the peak, the whisker what 90 "
                  "% of such jobs need.");
     ss_svg_tones(out, SS_TONES_MEMORY);
-    ss_svg_text(out, 16, 26, "title", title);
-    put_legend(&k);
+    ss_svg_lines(out, 16, 26, k.width + LEFT, "title", title);
+    put_legend(&k, legend, out);
     for (int c = 0; c < p->nclasses; c++)
         if (stands_for_stage(&k, c)) {
             put_panel(&k, c, y + PANEL);
             y += PANEL + GAP;
         }
-    ss_svg_time_axis(out, LEFT, y - GAP + 4, WIDTH, y - GAP, bins->start, bins->start + bins->width * bins->n,
-                     1);
+    ss_svg_time_axis(out, LEFT, y - GAP + 4, k.width, y - GAP, bins->start,
+                     bins->start + bins->width * bins->n, 1);
     ss_svg_end(out);
 }

@@ -12,8 +12,8 @@
 
 #define LEFT 48.0
 #define RIGHT 24.0
-#define TOP 74.0
-#define TITLE 24.0 /* height of a panel's title */
+#define LEGEND 18.0 /* height below its last line */
+#define TITLE 24.0  /* height of a panel's title */
 #define GAP 12.0
 #define BOX_FOR_TEXT 15.0 /* width that a typical slot should have */
 #define NARROWEST 900.0
@@ -25,7 +25,7 @@ struct sheet {
     const struct ss_schedule_strip *strips;
     int n, seconds;
     FILE *out;
-    double width, height, end;
+    double width, height, end, legend, top;
 };
 
 static double row_height(const struct ss_schedule_strip *s)
@@ -59,14 +59,12 @@ static double typical_slot(const struct sheet *k)
     return typical;
 }
 
-static void measure(struct sheet *k)
+static void measure(struct sheet *k, double wanted)
 {
     double typical = typical_slot(k);
 
-    k->height = TOP + 50;
     for (int i = 0; i < k->n; i++) {
         const struct ss_schedule_strip *s = &k->strips[i];
-        k->height += TITLE + s->stages * (row_height(s) + 1) + GAP;
         k->end = fmax(k->end, s->length);
         for (size_t j = 0; j < s->n; j++)
             k->end = fmax(k->end, s->slots[j].end);
@@ -74,17 +72,18 @@ static void measure(struct sheet *k)
     if (!(k->end > 0))
         k->end = 1e-9;
     k->width = typical > 0 ? k->end / typical * BOX_FOR_TEXT : NARROWEST;
-    k->width = floor(fmin(fmax(k->width, NARROWEST), WIDEST));
+    k->width = wanted > 0 ? wanted - LEFT - RIGHT : floor(fmin(fmax(k->width, NARROWEST), WIDEST));
 }
 
-static void put_legend(const struct sheet *k)
+/* Returns the last line of the legend; without a stream it only measures. */
+static double put_legend(const struct sheet *k, FILE *out)
 {
     unsigned phases = 0;
     int chunks = 1;
     struct ss_legend l;
     char buf[8];
 
-    ss_legend_begin(&l, LEFT, LEFT + k->width, 56, k->out);
+    ss_legend_begin(&l, LEFT, LEFT + k->width, k->legend, out);
     for (int i = 0; i < k->n; i++) {
         chunks = k->strips[i].chunks > chunks ? k->strips[i].chunks : chunks;
         for (size_t j = 0; j < k->strips[i].n; j++)
@@ -94,6 +93,7 @@ static void put_legend(const struct sheet *k)
     if (phases & 1)
         ss_legend_add(&l, ss_color_phase(-1, 0, 1, buf), ss_phase_words(-1));
     ss_legend_add(&l, "url(#idle)", "idle");
+    return l.y;
 }
 
 static void put_rect(const struct sheet *k, double x, double y, double width, double height, const char *fill)
@@ -139,7 +139,8 @@ static size_t put_slot(const struct sheet *k, const struct ss_schedule_strip *s,
     return next;
 }
 
-static void put_title(const struct sheet *k, const struct ss_schedule_strip *s, double y)
+/* Writes the title of a panel. Returns its height; without a stream it only measures. */
+static double put_title(const struct sheet *k, const struct ss_schedule_strip *s, double y, FILE *out)
 {
     char text[512], time[32];
 
@@ -149,7 +150,7 @@ static void put_title(const struct sheet *k, const struct ss_schedule_strip *s, 
         snprintf(time, sizeof time, "%.6g", s->length);
     snprintf(text, sizeof text, "%s: %s, a rank idles up to %.1f %%, keeps up to %.4g %s", s->name, time,
              100 * s->bubble_fraction, s->kept, k->seconds ? "GiB of activations" : "microbatches");
-    ss_svg_text(k->out, LEFT, y + 16, "", text);
+    return TITLE + ss_svg_lines(out, LEFT, y + 16, k->width, "", text);
 }
 
 static double put_strip(const struct sheet *k, const struct ss_schedule_strip *s, double y)
@@ -161,8 +162,7 @@ static double put_strip(const struct sheet *k, const struct ss_schedule_strip *s
     fputs("<g data-schedule=\"", k->out);
     ss_xml_escape(k->out, s->name);
     fputs("\">\n", k->out);
-    put_title(k, s, y);
-    y += TITLE;
+    y += put_title(k, s, y, k->out);
     for (int r = 0; r < s->stages; r++, y += height + 1) {
         fprintf(k->out, "<rect class=\"track\" x=\"%.0f\" y=\"%.0f\" width=\"", LEFT, y);
         ss_svg_number(k->out, x_of(k, s->length) - LEFT);
@@ -177,15 +177,15 @@ static double put_strip(const struct sheet *k, const struct ss_schedule_strip *s
     return y + GAP;
 }
 
-int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, FILE *out,
+int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, double width, FILE *out,
                      struct ss_error *err)
 {
     struct sheet k = {.strips = strips, .n = n, .seconds = seconds, .out = out};
-    double y = TOP;
+    double y;
     char title[128];
     int stages = 0, microbatches = 0;
 
-    measure(&k);
+    measure(&k, width);
     for (int i = 0; i < n; i++) {
         stages = strips[i].stages > stages ? strips[i].stages : stages;
         for (size_t j = 0; j < strips[i].n; j++)
@@ -194,13 +194,19 @@ int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds,
     }
     snprintf(title, sizeof title, "%d schedules of %d ranks and %d microbatches on one time axis", n, stages,
              microbatches);
+    k.legend = 56 + ss_svg_lines(NULL, 16, 26, LEFT + k.width, "title", title);
+    k.top = y = put_legend(&k, NULL) + LEGEND;
+    k.height = k.top + 50;
+    for (int i = 0; i < n; i++)
+        k.height +=
+            put_title(&k, &strips[i], 0, NULL) + strips[i].stages * (row_height(&strips[i]) + 1) + GAP;
     ss_svg_begin(
         out, LEFT + k.width + RIGHT, k.height, title,
         "A panel a schedule, a row a pipeline rank. Numbers are microbatches; the track behind the slots "
         "ends with the iteration.");
-    ss_svg_text(out, 16, 26, "title", title);
-    put_legend(&k);
-    ss_svg_time_axis(out, LEFT, k.height - 46, k.width, TOP - 8, 0, k.end, seconds);
+    ss_svg_lines(out, 16, 26, LEFT + k.width, "title", title);
+    put_legend(&k, out);
+    ss_svg_time_axis(out, LEFT, k.height - 46, k.width, k.top - 8, 0, k.end, seconds);
     ss_svg_text(out, LEFT + k.width / 2, k.height - 12, "small muted mid",
                 seconds ? "time since the iteration began"
                         : "time, in the unit of --times (1: a forward of a whole stage)");

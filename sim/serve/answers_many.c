@@ -28,7 +28,7 @@ static int check_varied(const struct ss_question *q, const struct ss_sweep *s, s
 static int write_rows(struct ss_sweep *s, enum form form, FILE *out, struct ss_error *err)
 {
     return form == AS_CSV   ? ss_sweep_write_csv(s, out, err)
-           : form == AS_SVG ? ss_sweep_write_svg(s, out, err)
+           : form == AS_SVG ? ss_sweep_write_svg(s, 0, out, err)
                             : ss_sweep_write(s, 1, out, err);
 }
 

@@ -100,7 +100,7 @@ static const struct ss_schedule_strip *fill_strip(const void *rows, int i, struc
     return r->strip;
 }
 
-int ss_search_layouts_svg(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
+int ss_search_layouts_svg(const struct ss_search_layouts *l, double width, FILE *out, struct ss_error *err)
 {
-    return ss_strips_svg(l, l->n, fill_strip, l->cluster, out, err);
+    return ss_strips_svg(l, l->n, fill_strip, l->cluster, width, out, err);
 }

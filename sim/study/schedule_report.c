@@ -144,9 +144,9 @@ static const struct ss_schedule_strip *fill_strip(const void *rows, int i, struc
     return r->strip;
 }
 
-int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error *err)
+int ss_comparison_svg(const struct ss_comparison *c, double width, FILE *out, struct ss_error *err)
 {
-    return ss_strips_svg(c, c->n, fill_strip, c->cluster, out, err);
+    return ss_strips_svg(c, c->n, fill_strip, c->cluster, width, out, err);
 }
 
 /* ---- search ---- */

@@ -167,7 +167,8 @@ int ss_strip_of_program(const struct ss_program *program, const struct ss_schedu
     return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory to draw %s", program->name) : rc;
 }
 
-int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE *out, struct ss_error *err)
+int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, double width, FILE *out,
+                  struct ss_error *err)
 {
     struct ss_schedule_strip *strips = ss_calloc((size_t)n + 1, sizeof *strips);
     int drawn = 0, rc;
@@ -185,7 +186,7 @@ int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE
         strips[drawn].length = summary->iteration_s;
         strips[drawn++].bubble_fraction = summary->bubble_fraction;
     }
-    rc = ss_schedules_svg(strips, drawn, cluster, out, err);
+    rc = ss_schedules_svg(strips, drawn, cluster, width, out, err);
     free(strips);
     return rc;
 }

@@ -70,7 +70,7 @@ static void words(const struct ss_request *base, FILE *out)
     fprintf(out, "<p class=\"hint\">stepsim %s</p>\n", SS_VERSION);
 }
 
-int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base, FILE *out,
+int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base, double width, FILE *out,
                         struct ss_error *err)
 {
     int priced = ss_sweep_is_priced(s), causal = ss_sweep_is_causal(s);
@@ -80,7 +80,7 @@ int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base,
     if (ss_page_paragraphs(answer, s, out))
         return ss_nomem(err);
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
-    int rc = ss_sweep_write_svg(s, out, err);
+    int rc = ss_sweep_write_svg(s, width, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>All figures that decide</h2>\n", out);
     table_head(s, priced, causal, out);
     for (int i = 0; i < ss_sweep_shown(s); i++)

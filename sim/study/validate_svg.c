@@ -10,18 +10,18 @@
 #include "study/study_internal.h"
 
 #define LEFT 64.0
-#define TOP 52.0
-#define WIDTH 760.0
 #define HEIGHT 380.0
 #define RIGHT 24.0
+#define USUAL 848.0 /* width of the picture */
 #define MOST_KEYS 32
 
 struct view {
     const struct ss_validation *v;
-    int times;     /* both axes are times, and the colours are tensor ranks */
-    double lo, hi; /* log10 of ms */
-    double most;   /* per cent to either side: it holds the errors that count */
-    double beyond; /* per cent: the largest error of all */
+    int times;         /* both axes are times, and the colours are tensor ranks */
+    double width, top; /* of the frame */
+    double lo, hi;     /* log10 of ms */
+    double most;       /* per cent to either side: it holds the errors that count */
+    double beyond;     /* per cent: the largest error of all */
     const struct ss_validation_row *key[MOST_KEYS]; /* a row of each colour */
     int runs[MOST_KEYS], nkeys, left_out;
 };
@@ -103,19 +103,19 @@ static void measure(struct view *w)
 
 static double across(const struct view *w, double log_ms)
 {
-    return LEFT + WIDTH * (log_ms - w->lo) / (w->hi - w->lo);
+    return LEFT + w->width * (log_ms - w->lo) / (w->hi - w->lo);
 }
 
 static double up(const struct view *w, double pct)
 {
     double held = fmax(-w->most, fmin(w->most, pct));
 
-    return TOP + HEIGHT * (w->most - held) / (2 * w->most);
+    return w->top + HEIGHT * (w->most - held) / (2 * w->most);
 }
 
 static double up_time(const struct view *w, double log_ms)
 {
-    return TOP + HEIGHT * (w->hi - log_ms) / (w->hi - w->lo);
+    return w->top + HEIGHT * (w->hi - log_ms) / (w->hi - w->lo);
 }
 
 /* Returns which architecture a card is of, by the letter of its name: Hopper, Blackwell, Volta, Ampere, CDNA, another. */
@@ -153,7 +153,7 @@ static void draw_errors(const struct view *w, FILE *out)
 
     for (int i = (int)floor(w->most / step); i * step >= -w->most - 1e-9; i--) {
         fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>", i ? "grid" : "axis", LEFT, up(w, i * step),
-                LEFT + WIDTH);
+                LEFT + w->width);
         snprintf(text, sizeof text, "%+g %%", i * step);
         ss_svg_text(out, LEFT - 6, up(w, i * step) + 4, "end", i ? text : "0 %");
     }
@@ -164,27 +164,27 @@ static void draw_axes(const struct view *w, FILE *out)
     char text[32];
 
     for (double d = w->lo; d <= w->hi; d++) {
-        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", across(w, d), TOP, TOP + HEIGHT);
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", across(w, d), w->top, w->top + HEIGHT);
         snprintf(text, sizeof text, d < 3 ? "%g ms" : "%g s", pow(10, d < 3 ? d : d - 3));
-        ss_svg_text(out, across(w, d), TOP + HEIGHT + 18, "mid", text);
+        ss_svg_text(out, across(w, d), w->top + HEIGHT + 18, "mid", text);
         if (!w->times)
             continue;
-        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", LEFT, up_time(w, d), LEFT + WIDTH);
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", LEFT, up_time(w, d), LEFT + w->width);
         ss_svg_text(out, LEFT - 6, up_time(w, d) + 4, "end", text);
     }
     if (w->times)
-        fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fL%.1f %.1f\"/>", LEFT, TOP + HEIGHT, LEFT + WIDTH,
-                TOP);
+        fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fL%.1f %.1f\"/>", LEFT, w->top + HEIGHT,
+                LEFT + w->width, w->top);
     else
         draw_errors(w, out);
-    ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
+    ss_svg_text(out, LEFT + w->width / 2, w->top + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
 /* Draws a mark for each key in the order of the rows. Returns the end of the last line; without a stream it only measures. */
 static double draw_legend(const struct view *w, FILE *out)
 {
     char text[96];
-    double x = LEFT, y = TOP + HEIGHT + 62;
+    double x = LEFT, y = w->top + HEIGHT + 62;
 
     for (int i = 0; i < w->nkeys + (w->left_out > 0); i++) {
         int key = i < w->nkeys ? i : -1;
@@ -195,7 +195,7 @@ static double draw_legend(const struct view *w, FILE *out)
         else
             snprintf(text, sizeof text, "not counted in the mean: %d", w->left_out);
         double wide = 18 + ss_text_width(text, 11);
-        if (x > LEFT && x + wide > LEFT + WIDTH) {
+        if (x > LEFT && x + wide > LEFT + w->width) {
             x = LEFT;
             y += SS_LEGEND_LINE;
         }
@@ -225,18 +225,23 @@ static void draw_point(const struct view *w, const struct ss_validation_row *r, 
             1e3 * r->summary.iteration_s, error, shape % SS_MARKS ? "path" : "circle");
 }
 
-static int draw(struct view *w, const char *description, const char *caption, FILE *out, struct ss_error *err)
+static int draw(struct view *w, const char *description, const char *caption, double width, FILE *out,
+                struct ss_error *err)
 {
     const struct ss_validation *v = w->v;
-    char title[160];
+    char title[160], words[160];
 
     measure(w);
     snprintf(title, sizeof title, "%d runs: mean error %.1f %%, median %.1f %%", v->all.time.n,
              v->all.time.mean_abs, v->all.time.median_abs);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, draw_legend(w, NULL), title, description);
-    ss_svg_text(out, LEFT, 22, "", title);
-    fprintf(out, "<text x=\"%g\" y=\"40\" class=\"muted\">%s%s</text>\n", LEFT, caption,
-            w->times || w->beyond <= w->most ? "" : "; what is off by more is at the edge");
+    snprintf(words, sizeof words, "%s%s", caption,
+             w->times || w->beyond <= w->most ? "" : "; what is off by more is at the edge");
+    w->width = (width > 0 ? width : USUAL) - LEFT - RIGHT;
+    double second = 40 + ss_svg_lines(NULL, LEFT, 22, w->width, "", title);
+    w->top = second + 12 + ss_svg_lines(NULL, LEFT, second, w->width, "muted", words);
+    ss_svg_begin(out, LEFT + w->width + RIGHT, draw_legend(w, NULL), title, description);
+    ss_svg_lines(out, LEFT, 22, w->width, "", title);
+    ss_svg_lines(out, LEFT, second, w->width, "muted", words);
     draw_axes(w, out);
     for (int i = 0; i < v->nrows; i++)
         if (is_shown(&v->rows[i]))
@@ -246,15 +251,15 @@ static int draw(struct view *w, const char *description, const char *caption, FI
     return ss_report_done(out, err);
 }
 
-int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
+int ss_validation_write_svg(const struct ss_validation *v, double width, FILE *out, struct ss_error *err)
 {
     return draw(&(struct view){.v = v}, "Error of each predicted iteration time against the measured time",
-                "error of the predicted iteration: above 0 it is too long", out, err);
+                "error of the predicted iteration: above 0 it is too long", width, out, err);
 }
 
-int ss_regret_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
+int ss_regret_write_svg(const struct ss_validation *v, double width, FILE *out, struct ss_error *err)
 {
     return draw(&(struct view){.v = v, .times = 1},
                 "Predicted iteration time of each layout against the measured time",
-                "predicted iteration: above the line it is too long", out, err);
+                "predicted iteration: above the line it is too long", width, out, err);
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # usage: test_texts.py PROGRAM SOURCE_ROOT [FOLDER]
-# Draws every kind of picture (docs/guide/contact-sheet.sh) and opens each in headless Chromium at its own size: no text is cut, lies over
-# another one or is smaller than 8 px. 77 where Chromium, its driver or selenium is not installed.
+# Draws every kind of picture (docs/guide/contact-sheet.sh), as wide as it is by itself and on each of WIDTHS, and opens each in headless
+# Chromium at its own size: it is so wide, and no text is cut, lies over another one or is smaller than 8 px. 77 where Chromium, its driver or
+# selenium is not installed.
 import glob
 import os
 import shutil
@@ -15,6 +16,7 @@ try:
     from selenium.webdriver.chrome.service import Service
 except ImportError:
     sys.exit(77)
+WIDTHS = (None, 600, 900, 1400)
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if not CHROMIUM or not DRIVER:
     print("chromium or chromium-driver is missing: skipped")
@@ -40,7 +42,7 @@ for (const b of seen) {
   for (const a of open) if (a.y1 < b.y2 && b.y1 < a.y2) bad.push('over each other: ' + a.text + ' | ' + b.text);
   open.push(b);
 }
-return [seen.length, bad.slice(0, 8), bad.length];
+return [seen.length, bad.slice(0, 8), bad.length, sheet.width];
 """
 
 
@@ -51,7 +53,9 @@ CONTROL = """<svg xmlns="http://www.w3.org/2000/svg" width="200" height="80" vie
 
 def main():
     folder = sys.argv[3] if len(sys.argv) > 3 else tempfile.mkdtemp(prefix="stepsim-texts-")
-    subprocess.run(["sh", os.path.join(SOURCE, "docs/guide/contact-sheet.sh"), PROGRAM, folder], check=True)
+    sheets = {width: os.path.join(folder, str(width or "own")) for width in WIDTHS}
+    for width, sheet in sheets.items():
+        subprocess.run(["sh", os.path.join(SOURCE, "docs/guide/contact-sheet.sh"), PROGRAM, sheet, *([str(width)] if width else [])], check=True)
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for flag in FLAGS + ["--user-data-dir=" + os.path.join(folder, "profile")]:
@@ -66,19 +70,20 @@ def main():
         found = " ".join(web.execute_script(LOOK)[1])
         if not all(word in found for word in ("small (6 px)", "cut: cut", "over each other: first | second")):
             sys.exit("the control picture is taken to be good: " + found)
-        for path in sorted(glob.glob(os.path.join(folder, "*.svg"))):
-            web.get("file://" + path)
-            texts, bad, n = web.execute_script(LOOK)
-            drawn += 1
-            if n or texts < 3:
-                failed += 1
-                print(f"{os.path.basename(path)}: {n} of {texts} texts: " + "; ".join(bad))
+        for width, sheet in sheets.items():
+            for path in sorted(glob.glob(os.path.join(sheet, "*.svg"))):
+                web.get("file://" + path)
+                texts, bad, n, drawn_width = web.execute_script(LOOK)
+                drawn += 1
+                if n or texts < 3 or width not in (None, drawn_width):
+                    failed += 1
+                    print(f"{os.path.basename(path)} of {width or 'its own'} px, {drawn_width} wide: {n} of {texts} texts: " + "; ".join(bad))
     finally:
         web.quit()
         if len(sys.argv) <= 3:
             shutil.rmtree(folder)
     print(f"{drawn} pictures, {failed} with texts that cannot be read")
-    return 1 if failed or drawn < 15 else 0
+    return 1 if failed or drawn < 15 * len(WIDTHS) else 0
 
 
 sys.exit(main())

@@ -394,9 +394,12 @@ static void test_searched(void)
     CU_ASSERT_EQUAL(c->clusters[0].chosen, 0);
     CU_ASSERT(ss_capacity_holds(&c->points[0]));
     CU_ASSERT_PTR_NOT_NULL(strstr(c->points[0].flags, "--nodes 1 --tp"));
-    for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_PAGE; form++) {
+    for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_CSV + 2; form++) {
         FILE *out = open_memstream(&text, &size);
-        CU_ASSERT_EQUAL(ss_capacity_write(c, form, out, &err), 0);
+        CU_ASSERT_EQUAL(form <= SS_CAPACITY_CSV       ? ss_capacity_write(c, form, out, &err)
+                        : form == SS_CAPACITY_CSV + 1 ? ss_capacity_write_svg(c, 600, out, &err)
+                                                      : ss_capacity_write_page(c, 0, out, &err),
+                        0);
         fclose(out);
         CU_ASSERT(size > 200);
         if (form == SS_CAPACITY_JSON) {

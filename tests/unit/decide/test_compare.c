@@ -170,9 +170,12 @@ static void test_refused(void)
     ss_side_refuse(&why, "b", &side[1]);
     CU_ASSERT_EQUAL(ss_sides_judge(&side[0], &side[1], NULL, &apart[1], NULL), 0);
     CU_ASSERT(isnan(apart[1].faster_pct));
-    for (int form = SS_CONTRAST_TEXT; form <= SS_CONTRAST_SVG; form++) {
+    for (int form = SS_CONTRAST_TEXT; form <= SS_CONTRAST_CSV + 1; form++) {
         FILE *out = open_memstream(&text, &size);
-        CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 2, (enum ss_contrast_form)form, out, NULL), 0);
+        CU_ASSERT_EQUAL(form <= SS_CONTRAST_CSV
+                            ? ss_contrast_write(side, apart, 2, (enum ss_contrast_form)form, out, NULL)
+                            : ss_contrast_write_svg(side, apart, 2, 0, out, NULL),
+                        0);
         fclose(out);
         CU_ASSERT_PTR_NULL(strstr(text, "nan"));
         if (form == SS_CONTRAST_TEXT)

@@ -223,7 +223,7 @@ static void test_search_picture(void)
     points[0].summary = (struct ss_summary){
         .outcome = SS_OUTCOME_FITS, .iteration_s = 10, .capacity = 80 * SS_GIB, .peak_device = 42 * SS_GIB};
     points[1].summary = (struct ss_summary){.outcome = SS_OUTCOME_TOO_LARGE, .iteration_s = 5};
-    CU_ASSERT_EQUAL(ss_find_write_svg(&f, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_find_write_svg(&f, 0, begin(&m), NULL), 0);
     char *text = finish(&m);
     HAS(text, "<circle cx=\"500.00\" cy=\"218.00\" r=\"6.5\"");
     HAS(text, "d=\"M70 127.52h860\""); /* 80 of 84 GiB: 118 + 200 / 21 */
@@ -233,6 +233,11 @@ static void test_search_picture(void)
     CU_ASSERT_PTR_NULL(strstr(point + 1, "<circle")); /* what is too large is not drawn */
     HAS(text, ">card 80.0 GiB<");
     LACKS(text, "nan");
+    free(text);
+    CU_ASSERT_EQUAL(ss_find_write_svg(&f, 600, begin(&m), NULL), 0);
+    text = finish(&m);
+    HAS(text, " width=\"600\" ");
+    HAS(text, "d=\"M70 145.52h500\""); /* the legend has a line more, 18 px */
     free(text);
 }
 

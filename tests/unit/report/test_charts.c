@@ -51,6 +51,27 @@ static void test_gantt(void)
     drop(&d);
 }
 
+/*
+ * DejaVu Sans has "a" of 0.61, a space of 0.32 of the size: of 100 px in size 11 four words of three letters (20.13 px and 3.52 between)
+ * stand on a line, 91.1 px, and a fifth on the next one, 14 px lower; a word alone is not cut.
+ */
+static void test_lines(void)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    CU_ASSERT_DOUBLE_EQUAL(ss_svg_lines(out, 5, 20, 100, "small", "aaa aaa aaa aaa aaa"), 14, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_svg_lines(NULL, 5, 20, 91, "small", "aaa aaa aaa aaa aaa"), 14, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_svg_lines(NULL, 5, 20, 10, "small", "aaaaaa"), 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_svg_lines(NULL, 5, 20, 10, "small", "aa aa aa"), 28, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_svg_lines(NULL, 5, 20, 10, "title", ""), 0, 0);
+    fclose(out);
+    HAS(text,
+        "y=\"20\" class=\"small\">aaa aaa aaa aaa</text>\n<text x=\"5\" y=\"34\" class=\"small\">aaa</text>");
+    free(text);
+}
+
 /* 900 ms on 900 px; what is narrower than 3 px is one box. x works 0.5 + 0.5 ms, is idle for 0.4 ms and works 1 ms: 2 of 2.4 ms. */
 static void test_gantt_merges_what_is_narrow(void)
 {
@@ -120,7 +141,7 @@ static void test_schedules(void)
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    CU_ASSERT_EQUAL(ss_schedules_svg(&strip, 1, 0, out, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_schedules_svg(&strip, 1, 0, 0, out, NULL), SS_OK);
     fclose(out);
     HAS(text, "<rect class=\"track\" x=\"48\" y=\"98\" width=\"900\" height=\"16\"/>\n");
     HAS(text, "<rect class=\"track\" x=\"48\" y=\"115\" width=\"900\" height=\"16\"/>\n");
@@ -257,7 +278,7 @@ static void test_pair(void)
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    CU_ASSERT_EQUAL(ss_schedules_svg(&strip, 1, 0, out, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_schedules_svg(&strip, 1, 0, 0, out, NULL), SS_OK);
     fclose(out);
     HAS(text, "<rect class=\"b\" x=\"48\" y=\"98\" width=\"90\" height=\"16\" fill=\"#1c53a1\"/>\n"
               "<text x=\"93\" y=\"109.5\" class=\"n w\">3</text>\n"
@@ -269,6 +290,7 @@ static void test_pair(void)
 SUITE(charts)
 {
     CU_TestInfo tests[] = {{"gantt", test_gantt},
+                           {"lines", test_lines},
                            {"gantt merges what is narrow", test_gantt_merges_what_is_narrow},
                            {"gantt of many classes", test_gantt_of_many_classes},
                            {"room of a window", test_room_of_a_window},

@@ -47,7 +47,7 @@ static void check_picture(const struct ss_platform *p, const char *const *parts)
     size_t len = 0;
     FILE *out = open_memstream(&text, &len);
 
-    CU_ASSERT_EQUAL(ss_platform_svg(p, out, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_platform_svg(p, 0, out, NULL), SS_OK);
     fclose(out);
     for (; *parts; parts++) {
         if (!strstr(text, *parts))

@@ -303,10 +303,17 @@ static void test_compare(void)
     ss_validation_free(v);
 }
 
+static int narrow_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
+{
+    return ss_validation_write_svg(v, 600, out, err);
+}
+
 static void test_svg(void)
 {
     struct ss_validation *v = validate(outcomes);
-    char *text = written(v, ss_validation_write_svg);
+    char *text = written(v, narrow_svg);
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, " width=\"600\" "));
 
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "<title>fits: 1000.0 ms"));
     char key[96]; /* the legend names the card, with the runs that count */
@@ -317,7 +324,7 @@ static void test_svg(void)
     CU_ASSERT_PTR_NULL(strstr(text, "nan"));
     free(text);
     v->nrows = 0; /* an empty picture is a picture */
-    text = written(v, ss_validation_write_svg);
+    text = written(v, narrow_svg);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "</svg>"));
     free(text);
     ss_validation_free(v);

@@ -12,7 +12,7 @@ struct cli_pictures {
     char path[CLI_NPICTURES][CLI_PATH_SIZE];
     double window[2]; /* begin and end of what pictures show, s; 0, 0: the whole iteration */
     int whole;        /* 1: --window all */
-    int width;        /* px of the Gantt chart; 0: as its boxes need */
+    int width;        /* px of each picture; 0: its own */
     int color;        /* enum ss_picture_color */
 };
 

@@ -131,7 +131,5 @@ void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out);
 int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err);
-int ss_capacity_page(const struct ss_capacity *c, FILE *out, struct ss_error *err);
-int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 
 #endif

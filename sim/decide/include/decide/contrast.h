@@ -39,15 +39,13 @@ static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
     return isnan(a->least_pct) ? ss_cell_number(NAN) : ss_cell_flag(a->apart);
 }
 
-/* For pictures: where bars begin and how long the longest bar is, in pixels; and the writer of a piece
- * of a bar with its title. */
+/* For pictures: where bars begin and how wide a picture is by itself, in pixels; and the writer of a piece of a bar with its title. */
 #define SS_CONTRAST_LEFT 40.0
-#define SS_CONTRAST_WIDTH 900.0
+#define SS_CONTRAST_USUAL 980.0
 void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);
 
 int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err);
-int ss_contrast_svg(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 
 #endif

@@ -160,16 +160,14 @@ int ss_capacity_is_answered(const struct ss_capacity *plan);
 /* Returns 1 where a point has figures: it was predicted and fits the memory. */
 int ss_capacity_holds(const struct ss_capacity_point *p);
 
-enum ss_capacity_form {
-    SS_CAPACITY_TEXT,
-    SS_CAPACITY_JSON,
-    SS_CAPACITY_CSV,
-    SS_CAPACITY_SVG,
-    SS_CAPACITY_PAGE
-};
+enum ss_capacity_form { SS_CAPACITY_TEXT, SS_CAPACITY_JSON, SS_CAPACITY_CSV };
 /* Writes a plan. Error: SS_ERR_IO. */
 int ss_capacity_write(const struct ss_capacity *plan, enum ss_capacity_form form, FILE *out,
                       struct ss_error *err);
+/* Draws days and cost over nodes as an SVG of `width` px, 0: its own. Error: SS_ERR_IO. */
+int ss_capacity_write_svg(const struct ss_capacity *plan, double width, FILE *out, struct ss_error *err);
+/* Writes a plan as an HTML page that needs nothing else; width: of its picture. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_capacity_write_page(const struct ss_capacity *plan, double width, FILE *out, struct ss_error *err);
 
 /* Reads a number of tokens, "15.6T", with k, M, B, G or T behind it or nothing. Error: SS_ERR_USAGE. */
 int ss_capacity_read_tokens(const char *text, double *out, struct ss_error *err);

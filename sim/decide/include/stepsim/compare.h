@@ -85,12 +85,15 @@ struct ss_apart {
 int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struct ss_bands *bands,
                    struct ss_apart *out, struct ss_error *err);
 
-enum ss_contrast_form { SS_CONTRAST_TEXT, SS_CONTRAST_JSON, SS_CONTRAST_CSV, SS_CONTRAST_SVG };
+enum ss_contrast_form { SS_CONTRAST_TEXT, SS_CONTRAST_JSON, SS_CONTRAST_CSV };
 /* Writes n sides, 2 <= n <= SS_SIDES_MOST; the first must not be refused. apart[i] compares side i with the
  * first; apart[0] is not read. Errors: SS_ERR_USAGE (no sides, another number of them, no such form),
  * SS_ERR_IO. */
 int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, int n,
                       enum ss_contrast_form form, FILE *out, struct ss_error *err);
+/* Draws them as an SVG of `width` px, 0: its own: bars of time and of memory, with the range of such jobs. Error: SS_ERR_IO. */
+int ss_contrast_write_svg(const struct ss_side *side, const struct ss_apart *apart, int n, double width,
+                          FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

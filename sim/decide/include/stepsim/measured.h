@@ -68,11 +68,13 @@ struct ss_measured {
 /* Fills *out; the run must have a result and, with open_compute, its kernels. */
 void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, const char *run_name,
                       const char *file, struct ss_measured *out);
-/* Writes the comparison as text, JSON, CSV or SVG (enum ss_contrast_form). Error: SS_ERR_IO. */
+/* Writes the comparison as text, JSON or CSV (enum ss_contrast_form). Error: SS_ERR_IO. */
 int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, FILE *out,
                       struct ss_error *err);
-/* Writes the comparison as an HTML page that needs nothing else. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
-int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err);
+/* Draws it as an SVG of `width` px, 0: its own. Error: SS_ERR_IO. */
+int ss_measured_write_svg(const struct ss_measured *m, double width, FILE *out, struct ss_error *err);
+/* Writes the comparison as an HTML page that needs nothing else; width: of its picture. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_measured_page(const struct ss_measured *m, double width, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -150,8 +150,8 @@ int ss_find_clusters(const struct ss_sweep *vary, int most);
 void ss_find_free(struct ss_find_result *found);
 /* Writes what was found as text with the first `top` layouts of each number of nodes, or as JSON. Error: SS_ERR_IO. */
 int ss_find_write(const struct ss_find_result *found, int json, int top, FILE *out, struct ss_error *err);
-/* Draws memory over time for each number of nodes, with the front and the band of the best. Error: SS_ERR_IO. */
-int ss_find_write_svg(const struct ss_find_result *found, FILE *out, struct ss_error *err);
+/* Draws memory over time for each number of nodes, with the front and the band of the best, `width` px wide, 0: its own. Error: SS_ERR_IO. */
+int ss_find_write_svg(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err);
 /* Writes the points with all figures as a CSV table. Error: SS_ERR_IO. */
 int ss_find_write_csv(const struct ss_find_result *found, FILE *out, struct ss_error *err);
 

@@ -18,6 +18,7 @@ struct ss_page {
     struct ss_gantt *gantt;            /* for the card */
     const struct ss_card_steps *steps; /* NULL: no card */
     const char *memory_title;
+    double width; /* px of its pictures; 0: their own */
 };
 int ss_html_page(const struct ss_page *page, struct ss_error *err);
 

@@ -49,11 +49,14 @@ double ss_round_step(double range, int most);
  * differ by `step`. */
 const char *ss_axis_time(double time, double step, double most, char *buf, size_t size);
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text);
+/* Writes a text over as many lines as it needs in a width, the first at y. Returns how much lower the last one is; without a stream it
+ * only measures. */
+double ss_svg_lines(FILE *out, double x, double y, double width, const char *class_name, const char *text);
 /* Writes a coordinate with two decimals at most. */
 void ss_svg_number(FILE *out, double value);
 
 /* ---- one file each ---- */
-/* Draws to k->out; width 0: as wide as the boxes need to carry numbers. */
+/* A width of 0 is the picture's own: of a Gantt chart what its boxes need to carry numbers. */
 void ss_svg_gantt(struct ss_gantt *k, const char *title, double width);
 /* Adds the phases that occur (bit phase + 1) to a legend. Returns its last line. */
 double ss_gantt_legend(struct ss_legend *l, unsigned phases, int chunks);
@@ -67,6 +70,6 @@ struct ss_memory_extra {
         [64]; /* what these bytes are, with the name of the library of collectives that holds some of them */
 };
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
-                   const struct ss_memory_extra *extra, const char *title, FILE *out);
+                   const struct ss_memory_extra *extra, const char *title, double width, FILE *out);
 
 #endif

@@ -47,10 +47,10 @@ struct ss_picture_request {
     FILE *trace;  /* JSON in the Trace Event Format, written while the replay goes on, in bounded memory */
     FILE *kineto; /* the same with the names, categories and streams of a trace of PyTorch's profiler */
     FILE *card;   /* SVG: one iteration, explained; needs `run` and `steps` */
-    double window_start, window_end; /* s: what is drawn; end <= start: the whole iteration */
-    int whole;                       /* 1: Gantt chart and card are not folded */
-    double width; /* px of the Gantt chart; 0: as wide as its boxes need to carry numbers */
-    int color;    /* enum ss_picture_color: boxes of the Gantt chart */
+    double window_start, window_end;   /* s: what is drawn; end <= start: the whole iteration */
+    int whole;                         /* 1: Gantt chart and card are not folded */
+    double width;                      /* px of each picture; 0: its own */
+    int color;                         /* enum ss_picture_color: boxes of the Gantt chart */
     const struct ss_card_steps *steps; /* for the card, which heads the page, too; NULL: none */
     /* NULL: a program without a model, so without capacity and answer */
     const struct ss_run *run;
@@ -82,14 +82,14 @@ struct ss_schedule_strip {
     struct ss_slot_time *slots;
     size_t n, cap;
 };
-/* Draws schedules as an SVG, one below the other on one time axis. seconds: 1: times are seconds and activations GiB. Error:
- * SS_ERR_IO. */
-int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, FILE *out,
+/* Draws schedules as an SVG, one below the other on one time axis. seconds: 1: times are seconds and activations GiB; width: px, 0: as
+ * their slots need. Error: SS_ERR_IO. */
+int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, double width, FILE *out,
                      struct ss_error *err);
 
 /* Draws a cluster as an SVG: nodes, switches and links with their rates, as the routes of messages cross them. Where there are more than
- * four nodes, one of each kind is drawn, with how many there are. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
-int ss_platform_svg(const struct ss_platform *p, FILE *out, struct ss_error *err);
+ * four nodes, one of each kind is drawn, with how many there are. width: px, 0: as the boxes need. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
+int ss_platform_svg(const struct ss_platform *p, double width, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

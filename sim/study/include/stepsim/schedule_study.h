@@ -62,7 +62,7 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
 
 /* Draws the schedules of a comparison that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO,
  * SS_ERR_NOMEM. */
-int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error *err);
+int ss_comparison_svg(const struct ss_comparison *c, double width, FILE *out, struct ss_error *err);
 
 /* ---- search ---- */
 /*
@@ -170,7 +170,7 @@ void ss_search_layouts_free(struct ss_search_layouts *l);
 /* Writes what was found as a table, or as JSON. Error: SS_ERR_IO. */
 int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *out, struct ss_error *err);
 /* Draws the orders of a search that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO. */
-int ss_search_layouts_svg(const struct ss_search_layouts *l, FILE *out, struct ss_error *err);
+int ss_search_layouts_svg(const struct ss_search_layouts *l, double width, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -118,8 +118,8 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes a row a prediction, in the form of validation/results.csv: 6 significant digits. */
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
-/* Writes a scatter picture: the error over the measured time, which is logarithmic. */
-int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Writes a scatter picture: the error over the measured time, which is logarithmic, `width` px wide, 0: its own. */
+int ss_validation_write_svg(const struct ss_validation *v, double width, FILE *out, struct ss_error *err);
 /* Writes what `stepsim validate --regret` prints: what layouts chosen by prediction cost. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
 int ss_regret_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes it as JSON; errors likewise, as of the next two. */
@@ -127,7 +127,7 @@ int ss_regret_write_json(const struct ss_validation *v, FILE *out, struct ss_err
 /* Writes a line each job that has layouts, and each value of tensor ranks, micro batch and MFU. */
 int ss_regret_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes a scatter picture: predicted over measured time, both logarithmic, a colour a number of tensor ranks. */
-int ss_regret_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_regret_write_svg(const struct ss_validation *v, double width, FILE *out, struct ss_error *err);
 /* Compares with an earlier CSV by id and writes what moved, appeared or vanished; *moved is their number. Errors: SS_ERR_IO,
  * SS_ERR_INPUT. */
 int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,

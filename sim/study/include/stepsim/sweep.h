@@ -112,10 +112,12 @@ int ss_warnings_behind(const struct ss_request *base, const char *words,
 /* Writes all rows with all figures as a CSV table: a column for each flag, the verdict, and the keys of
  * SS_METRIC_LIST. */
 int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err);
-/* Writes the rows that are shown as a picture: the iteration of each with its error band, at most 400 rows. Error: SS_ERR_IO. */
-int ss_sweep_write_svg(const struct ss_sweep *s, FILE *out, struct ss_error *err);
-/* Writes them as an HTML page of its own: the answer, the picture, the table, and the words of the job. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
-int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base, FILE *out,
+/* Writes the rows that are shown as a picture: the iteration of each with its error band, at most 400 rows, `width` px wide, 0: as its texts
+ * need. Error: SS_ERR_IO. */
+int ss_sweep_write_svg(const struct ss_sweep *s, double width, FILE *out, struct ss_error *err);
+/* Writes them as an HTML page of its own: the answer, the picture, the table, and the words of the job; width: of the
+ * picture. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base, double width, FILE *out,
                         struct ss_error *err);
 /* Writes the rows as a table, or, all of them, as JSON. Error: SS_ERR_IO. */
 int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);

@@ -26,7 +26,8 @@ void ss_strip_sort(struct ss_schedule_strip *strip);
  * keeps and *summary, and returns the row's strip; NULL: it has none. */
 typedef const struct ss_schedule_strip *ss_strip_row(const void *rows, int i, struct ss_schedule_strip *shown,
                                                      const struct ss_summary **summary);
-int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE *out, struct ss_error *err);
+int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, double width, FILE *out,
+                  struct ss_error *err);
 /* Frees a strip. NULL is allowed. */
 void ss_strip_free(struct ss_schedule_strip *strip);
 
