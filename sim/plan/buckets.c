@@ -384,6 +384,7 @@ static void set_begin(struct ss_plan *plan)
     int begins = s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED;
     plan->aligned = pipeline && begins && plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce &&
                     job->dp.overlap_grad_reduce;
+    plan->aligned *= job->moe.overlap && plan->stack->ddp_passes > 0 ? 2 : 1;
     plan->hooked = pipeline && hooks > 0 && !(begins && hooks < 2 && job->dp.align_param_gather);
 }
 

@@ -284,7 +284,7 @@ static int comm_repeats(const struct ss_program_builder *b)
 
 static int asked_of(const struct ss_plan *plan)
 {
-    int asked = plan->aligned ? SS_COMM_ALIGN : 0;
+    int asked = !plan->aligned ? 0 : plan->aligned == 2 ? SS_COMM_ALIGN | SS_COMM_PASS : SS_COMM_ALIGN;
     for (int c = 0; c < plan->nclasses; c++)
         if (plan->classes[c].host_ahead && ss_program_issues(plan, c))
             asked |= SS_COMM_NEIGHBOURS;

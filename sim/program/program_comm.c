@@ -64,11 +64,11 @@ struct lowering {
     int *taken[2];            /* [rank]: messages counted for it, later taken from it */
     int pending[2];           /* peer of a send that is not waited for, or -1 */
     struct op_list before, after;
-    struct op_list held;     /* batched: the steady forward's operations, until the backward */
-    int *first_of, *last_of; /* [chunk]: slots of the first forward and the last weight gradient */
-    int align, *aligned;     /* [backward]: chunk that ss_comm_align puts there */
-    int neighbours;          /* SS_COMM_NEIGHBOURS is asked for */
-    int *chain;              /* [phase * chunks + chunk]: first variant, or -1 */
+    struct op_list held;         /* batched: the steady forward's operations, until the backward */
+    int *first_of, *last_of;     /* [chunk]: slots of the first forward and the last weight gradient */
+    int align, passes, *aligned; /* [backward]: chunk that ss_comm_align puts there */
+    int neighbours;              /* SS_COMM_NEIGHBOURS is asked for */
+    int *chain;                  /* [phase * chunks + chunk]: first variant, or -1 */
     size_t variant_cap;
     struct ss_comm_variant variant; /* of the slot at hand, without its operations */
 };
@@ -422,7 +422,7 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
     out->slots = ss_calloc((size_t)s->nslots[rank], sizeof *out->slots);
     int rc = out->slots ? SS_OK : SS_ERR_NOMEM;
     if (!rc && l->align)
-        rc = ss_comm_align(s, rank, l->aligned, out);
+        rc = ss_comm_align(s, rank, l->passes, l->aligned, out);
     rc = rc ? rc : fill_steps(l);
     return rc ? rc : lower_slots(l, out);
 }
@@ -453,8 +453,11 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
 
 int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, struct ss_error *err)
 {
-    struct lowering l = {
-        .s = s, .err = err, .align = asked & SS_COMM_ALIGN, .neighbours = (asked & SS_COMM_NEIGHBOURS) != 0};
+    struct lowering l = {.s = s,
+                         .err = err,
+                         .align = asked & SS_COMM_ALIGN,
+                         .passes = asked & SS_COMM_PASS,
+                         .neighbours = (asked & SS_COMM_NEIGHBOURS) != 0};
     *comm = (struct ss_comm){0};
     int rc = make_room(&l, comm);
     if (!rc) {

@@ -145,6 +145,33 @@ static void test_pair(void)
     scale_close(&s);
 }
 
+/* Who begins reductions on all stages at once, and passes backwards of the first chunk: core 0.14 to 0.17 that overlaps experts. */
+static void test_aligned(void)
+{
+    static const struct {
+        const char *flags;
+        int aligned;
+    } rows[] = {
+        {"--stack megatron-bridge-26.04 --overlap-moe-expert-parallel-comm", 2},
+        {"--stack megatron-bridge-26.04", 1},
+        {"--stack megatron-bridge-26.06 --overlap-moe-expert-parallel-comm", 1},
+        {"--stack megatron-bridge-26.04 --overlap-moe-expert-parallel-comm --no-align-grad-reduce", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "h100 2;--model qwen3-30b-a3b --num-layers 8 --seq 4096 --mbs 1 --gbs 32 --bf16 --pp 2 --vp "
+                 "2 --ep 8 "
+                 "--use-distributed-optimizer --overlap-grad-reduce %s",
+                 rows[i].flags);
+        open_run(&s, &run, text);
+        CU_ASSERT_EQUAL(run.plan->aligned, rows[i].aligned);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
 /* Whose hooks begin gathers: a pipeline's by Megatron core 0.9 and later, but an interleaved one's that is aligned. In mxfp8 a weight
  * travels in 16 bit, in fp8 by tensor in 8. */
 static void test_gathers(void)
@@ -222,10 +249,9 @@ static void test_both_orientations(void)
 
 SUITE(steps)
 {
-    CU_TestInfo tests[] = {{"gathers", test_gathers},
-                           {"both orientations", test_both_orientations},
-                           {"chunks of an interleaved job", test_chunks},
-                           {"a pair of forward and backward", test_pair},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"reductions that begin at once", test_aligned}, {"gathers", test_gathers},
+        {"both orientations", test_both_orientations},   {"chunks of an interleaved job", test_chunks},
+        {"a pair of forward and backward", test_pair},   CU_TEST_INFO_NULL};
     return suite_run("steps", NULL, NULL, tests);
 }

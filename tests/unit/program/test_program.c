@@ -547,15 +547,17 @@ static void reductions_of(const struct ss_program *p, int cls, char *out, size_t
 }
 
 /* Two ranks, two chunks, four microbatches: backwards of chunks 1 1 0 0 1 1 0 0. Rank 0 begins behind the last one of a chunk, rank 1
- * one backward later, of chunk 0 behind its last slot. Elsewhere each begins inside the last one, which that cuts in two. */
+ * one backward later, of chunk 0 behind its last slot. Elsewhere each begins inside the last one, which that cuts in two. Where backwards
+ * of chunk 0 are passed (2), rank 1's chunk 1 waits for the last slot, too. */
 static void test_aligned(void)
 {
-    static const char *const want[2][2] = {
+    static const char *const want[3][2] = {
         {"B B B B B reduce0.1 B reduce0.0 ", "B B B B B reduce1.1 B reduce1.0 "},
-        {"B B B B B B reduce0.1 B B reduce0.0 ", "B B B B B B B reduce1.1 B reduce1.0 "}};
+        {"B B B B B B reduce0.1 B B reduce0.0 ", "B B B B B B B reduce1.1 B reduce1.0 "},
+        {"B B B B B B reduce0.1 B B reduce0.0 ", "B B B B B B B B reduce1.0 reduce1.1 "}};
     char text[128];
     for (int overlap = 0; overlap < 2; overlap++)
-        for (int aligned = 0; aligned < 2; aligned++) {
+        for (int aligned = 0; aligned < 3; aligned++) {
             struct fixture *f = fixture_make("interleaved", 2, 2, 4, overlap, FIXTURE_DP);
             f->plan.aligned = aligned;
             struct ss_program *p = lower(f);

@@ -219,6 +219,9 @@ extern "C" {
       "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
       "all "                                                                                                 \
       "stages at once (Megatron-LM since 2023; --no-align-grad-reduce)")                                     \
+    X(ddp_passes, "ss.ddp.passes_first", COUNT, 0, 0, 1,                                                     \
+      "1: with --overlap-moe-expert-parallel-comm no backward of the first chunk begins such a reduction, "  \
+      "which then waits for the last backward (Megatron core 0.14 to 0.17)")                                 \
     X(ddp_hooks, "ss.ddp.gather_hooks", COUNT, 0, 0, 2,                                                      \
       "1: in a pipeline overlapped gathers begin in the first forward that needs them, unless an "           \
       "interleaved schedule begins them (Megatron core from 0.9 on; --no-align-param-gather); 2: there, "    \

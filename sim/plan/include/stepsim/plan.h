@@ -174,7 +174,9 @@ struct ss_plan {
     int *alike;
     double even_s; /* s of an iteration without the spread of GPUs, where that is drawn; 0: not known */
     int experts;   /* 1: the model is a mixture of experts */
-    int aligned;   /* 1: all stages begin to reduce the gradients of a chunk at the same time */
+    /* 1: all stages begin to reduce the gradients of a chunk at the same time; 2: but behind the last backward
+     * where that would be behind one of the first chunk */
+    int aligned;
     int hooked; /* 1: overlapped gathers begin in the first forward that needs them, one behind the other */
     /* one pass of a layer of experts on the expert group of rank 0; all zero without experts */
     struct ss_load_figures load;

@@ -88,8 +88,9 @@ struct ss_comm {
 };
 
 /* What is asked for beside sends and receives, a set. SS_COMM_ALIGN: gradients are reduced where ss_comm_align
- * says, no slot is `last`. SS_COMM_NEIGHBOURS: variants know the slots around them. */
-enum { SS_COMM_ALIGN = 1, SS_COMM_NEIGHBOURS = 2 };
+ * says, no slot is `last`; SS_COMM_PASS beside it: a backward of chunk 0 begins nothing. SS_COMM_NEIGHBOURS: variants know the
+ * slots around them. */
+enum { SS_COMM_ALIGN = 1, SS_COMM_NEIGHBOURS = 2, SS_COMM_PASS = 4 };
 int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, struct ss_error *err);
 void ss_comm_free(struct ss_comm *comm);
 
@@ -102,7 +103,7 @@ static inline int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *
     return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
 }
 /* program_align.c. Where ranks begin at once to reduce the gradients of each chunk: aligned[backward] of the rank, and out->late. Error: SS_ERR_NOMEM. */
-int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss_comm_rank *out);
+int ss_comm_align(const struct ss_schedule *s, int rank, int passes, int *aligned, struct ss_comm_rank *out);
 
 /* program_cache.c: the same, of a schedule that the cache has or gets; without a cache, NULL, the table is the caller's. Either
  * way it ends with ss_cache_drop. */
