@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "base/stats.h"
+#include "cost/kernel.h"
 #include "model/model_internal.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
@@ -27,6 +28,7 @@ struct dp_group {
     double grad_bytes,
         param_bytes;   /* bytes of a parameter in the reduction and in the gather, divided by FSDP's shards */
     double fp8_saving; /* bytes that the gather saves for a parameter of a GEMM */
+    double cast;       /* bytes that move for a gathered parameter of a GEMM before it is used */
     int scatter;       /* 1: a rank steps on its share: gradients are scattered and parameters gathered */
     int reduce;        /* SS_COLL_* of the gradients */
     int reduce_early, gather_late; /* 1: beside compute */
@@ -135,13 +137,15 @@ static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, i
     return mark;
 }
 
-static int marks_add(const struct dp_group *d, int chunk, int gather, int layers, int collective)
+/* cast: bytes that kernels move between a gather and the use of what it brought. */
+static int marks_add(const struct dp_group *d, int chunk, int gather, int layers, int collective, double cast)
 {
     int status = SS_OK;
     for (int i = 0; i < d->classes.n && !status; i++) {
         int cls = d->classes.cls[i], k = same_chunk(d, cls, chunk);
         struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[k];
         struct ss_bucket_mark mark = mark_at(d, cls, k, gather, layers, collective);
+        mark.cast = ss_kernel_elementwise(ss_platform_card(d->b->plan->platform), cast, 0);
         status = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
                         : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
     }
@@ -189,13 +193,13 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
     if (d->reduce_early) {
         strcpy(stpcpy(stpcpy(name, of), "grads"), place);
         status = collective_add(d, name, SS_ROLE_GRADS, d->reduce, params.all * d->grad_bytes, &index);
-        SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index));
+        SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index, 0));
     }
     if (!status && d->gather_late && d->scatter) {
         strcpy(stpcpy(stpcpy(name, of), "params"), place);
         status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
                                 gathered(d, params.all, params.gemm), &index);
-        SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index));
+        SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index, params.gemm * d->cast));
     }
     return status;
 }
@@ -311,11 +315,11 @@ static int group_init(struct dp_group *d, int cls)
     d->cls = cls;
     d->grad_bytes = bytes.grad;
     d->param_bytes = bytes.weight;
-    /* In mxfp8 the buffer of the gradients gathers 16 bit, of which each rank casts both orientations
-     * (reuse_grad_buf_for_mxfp8_param_ag, which mxfp8 needs: megatron/core/distributed/param_and_grad_buffer.py). */
-    d->fp8_saving = job->fp8_param_gather && ss_job_recipe(job) != SS_FP8_MXFP8
-                        ? bytes.weight - ss_job_quantized_bytes(job)
-                        : 0;
+    /* In mxfp8 the buffer of the gradients gathers 16 bit, of which each rank casts both orientations before it sets the buffer to zero
+     * (reuse_grad_buf_for_mxfp8_param_ag, which mxfp8 needs: _post_param_sync of megatron/core/distributed/param_and_grad_buffer.py). */
+    int shared = job->fp8_param_gather && ss_job_recipe(job) == SS_FP8_MXFP8;
+    d->fp8_saving = job->fp8_param_gather && !shared ? bytes.weight - ss_job_quantized_bytes(job) : 0;
+    d->cast = shared ? 2 * (bytes.weight + ss_job_quantized_bytes(job)) : 0;
     d->scatter = job->dp.distributed_optimizer;
     d->reduce_early = job->dp.overlap_grad_reduce;
     d->gather_late = job->dp.overlap_param_gather;
@@ -373,18 +377,19 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     return status;
 }
 
-/* Sets whether the schedule begins reductions on all stages at one time. Megatron's interleaved one has functions for these and for gathers
- * (megatron/core/pipeline_parallel/schedules.py), because a collective slows what runs beside it. Else hooks before the modules of the
- * first forward begin gathers, behind what it receives, so that stages gather one after the other. */
+/* Sets whether the schedule begins reductions on all stages at once, which Megatron's interleaved one does (pipeline_parallel/schedules.py)
+ * because a collective slows what runs beside it, and likewise gathers. Else hooks before the modules of the first forward begin gathers,
+ * behind what it receives, so that stages gather one after the other. */
 static void set_begin(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
     const struct ss_schedule *s = plan->schedule;
     int pipeline = s->stages > 1 && !ss_job_is_hybrid(job), hooks = (int)plan->stack->ddp_hooks;
     int begins = s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED;
-    plan->aligned = pipeline && begins && plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce &&
-                    job->dp.overlap_grad_reduce;
-    plan->aligned *= job->moe.overlap && plan->stack->ddp_passes > 0 ? 2 : 1;
+    int aligned =
+        begins && plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce && job->dp.overlap_grad_reduce;
+    int passes = job->moe.overlap && plan->stack->ddp_passes > 0;
+    plan->aligned = pipeline && aligned ? 1 + passes : 0;
     plan->hooked = pipeline && hooks > 0 && !(begins && hooks < 2 && job->dp.align_param_gather);
 }
 

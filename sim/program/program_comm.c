@@ -64,11 +64,10 @@ struct lowering {
     int *taken[2];            /* [rank]: messages counted for it, later taken from it */
     int pending[2];           /* peer of a send that is not waited for, or -1 */
     struct op_list before, after;
-    struct op_list held;         /* batched: the steady forward's operations, until the backward */
-    int *first_of, *last_of;     /* [chunk]: slots of the first forward and the last weight gradient */
-    int align, passes, *aligned; /* [backward]: chunk that ss_comm_align puts there */
-    int neighbours;              /* SS_COMM_NEIGHBOURS is asked for */
-    int *chain;                  /* [phase * chunks + chunk]: first variant, or -1 */
+    struct op_list held;     /* batched: the steady forward's operations, until the backward */
+    int *first_of, *last_of; /* [chunk]: slots of the first forward and the last weight gradient */
+    int asked, *aligned;     /* SS_COMM_...; [backward]: chunk that ss_comm_align puts there */
+    int *chain;              /* [phase * chunks + chunk]: first variant, or -1 */
     size_t variant_cap;
     struct ss_comm_variant variant; /* of the slot at hand, without its operations */
 };
@@ -315,8 +314,8 @@ static struct ss_comm_neighbour neighbour(const struct lowering *l, int i)
     if (i < 0 || i >= l->s->nslots[l->rank])
         return nobody;
     const struct ss_slot *slot = &l->s->slots[l->rank][i];
-    int marked =
-        slot->phase == SS_PHASE_F ? l->first_of[slot->chunk] == i : !l->align && l->last_of[slot->chunk] == i;
+    int marked = slot->phase == SS_PHASE_F ? l->first_of[slot->chunk] == i
+                                           : !(l->asked & SS_COMM_ALIGN) && l->last_of[slot->chunk] == i;
     return (struct ss_comm_neighbour){slot->phase, slot->chunk, marked};
 }
 
@@ -325,8 +324,8 @@ static int same(const struct lowering *l, const struct ss_comm_variant *a)
 {
     const struct ss_comm_variant *b = &l->variant;
     return a->chunk2 == b->chunk2 && a->first == b->first && a->last == b->last && a->aligned == b->aligned &&
-           (!l->neighbours || (!memcmp(&a->before, &b->before, sizeof a->before) &&
-                               !memcmp(&a->behind, &b->behind, sizeof a->behind))) &&
+           (!(l->asked & SS_COMM_NEIGHBOURS) || (!memcmp(&a->before, &b->before, sizeof a->before) &&
+                                                 !memcmp(&a->behind, &b->behind, sizeof a->behind))) &&
            (size_t)a->nbefore == l->before.n && (size_t)a->nafter == l->after.n &&
            (!a->nbefore || !memcmp(a->op, l->before.op, l->before.n * sizeof *a->op)) &&
            (!a->nafter || !memcmp(a->op + a->nbefore, l->after.op, l->after.n * sizeof *a->op));
@@ -377,15 +376,15 @@ static int lower_slots(struct lowering *l, struct ss_comm_rank *out)
         struct ss_comm_variant *v = &l->variant;
         *v = (struct ss_comm_variant){nobody, nobody, slot->phase, slot->chunk, slot->chunk2, .aligned = -1};
         if (ss_slot_backward(slot, &chunk, &mb)) {
-            v->aligned = l->align ? l->aligned[count[BWD]] : -1;
+            v->aligned = l->asked & SS_COMM_ALIGN ? l->aligned[count[BWD]] : -1;
             around(l, BWD, count[BWD]++);
         }
-        if (l->neighbours) {
+        if (l->asked & SS_COMM_NEIGHBOURS) {
             v->before = neighbour(l, i - 1);
             v->behind = neighbour(l, i + 1);
         }
         v->first = forward_part(slot) && l->first_of[slot->chunk] == i;
-        v->last = !l->align && slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
+        v->last = !(l->asked & SS_COMM_ALIGN) && slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
         int n = intern(l, out);
         out->slots[i] = (struct ss_program_slot){n, slot->phase, slot->chunk, slot->microbatch};
         if (n < 0 || l->before.failed || l->after.failed || l->held.failed)
@@ -421,8 +420,8 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
         l->chain[i] = -1;
     out->slots = ss_calloc((size_t)s->nslots[rank], sizeof *out->slots);
     int rc = out->slots ? SS_OK : SS_ERR_NOMEM;
-    if (!rc && l->align)
-        rc = ss_comm_align(s, rank, l->passes, l->aligned, out);
+    if (!rc && (l->asked & SS_COMM_ALIGN))
+        rc = ss_comm_align(s, rank, l->asked & SS_COMM_PASS, l->aligned, out);
     rc = rc ? rc : fill_steps(l);
     return rc ? rc : lower_slots(l, out);
 }
@@ -453,11 +452,7 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
 
 int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, struct ss_error *err)
 {
-    struct lowering l = {.s = s,
-                         .err = err,
-                         .align = asked & SS_COMM_ALIGN,
-                         .passes = asked & SS_COMM_PASS,
-                         .neighbours = (asked & SS_COMM_NEIGHBOURS) != 0};
+    struct lowering l = {.s = s, .err = err, .asked = asked};
     *comm = (struct ss_comm){0};
     int rc = make_room(&l, comm);
     if (!rc) {

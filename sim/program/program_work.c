@@ -52,6 +52,8 @@ static void wait_gathered(struct ss_program_builder *b, const struct ss_chunk_co
     ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     if (b->plan->hooked && i + 1 < chunk->ngather)
         ss_emit_post(&b->e, chunk->gather[i + 1].collective, SS_STREAM(SS_COMM_DP_CP));
+    if (chunk->gather[i].cast > 0)
+        ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, chunk->gather[i].cast);
 }
 
 static void forward_steps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int first)
