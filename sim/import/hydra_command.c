@@ -49,6 +49,7 @@ static bool find_given(struct command *c)
 static int find_shipped(struct command *c, struct ss_error *err)
 {
     char name[128];
+    const char *rest;
     bool found = false;
     int rc = ss_copy(name, sizeof name, c->name) ? SS_OK : SS_ERR_IO;
     size_t n = strlen(name);
@@ -64,7 +65,7 @@ static int find_shipped(struct command *c, struct ss_error *err)
         c->size = strrchr(c->name, '-') + 1;
         rc = ss_data_look(SHIPPED, name, ".yaml", c->path, sizeof c->path, &found, err);
     }
-    c->shipped = found;
+    c->shipped = found && ss_data_relative(c->path, &rest);
     return rc;
 }
 

@@ -31,10 +31,15 @@ static int find(struct ss_reading *r, const char *name, char *path, size_t size,
     *found = is_there(r, name, path, size);
     if (*found)
         return SS_OK;
+    char file[4096];
     int rc = ss_model_known(name, path, size, found, r->err);
-    if (!rc && !*found) /* which is then looked for, and missed, where the name stands */
-        ss_copy(path, size, slash && slash[1] ? slash + 1 : name);
-    return rc;
+    if (rc || *found)
+        return rc;
+    ss_copy(path, size,
+            slash && slash[1] ? slash + 1 : name); /* looked for, and missed, where the name stands */
+    return ss_import_is_pasted(ss_tree_file(r->tree))
+               ? SS_OK
+               : ss_data_look("workloads/models", path, ".json", file, sizeof file, found, r->err);
 }
 
 void ss_reading_model(struct ss_reading *r, const struct ss_tree_node *at, const char *name)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "serve/page.h"
@@ -204,6 +205,54 @@ static void test_refusals(void)
         free(all);
         json_decref(o);
     }
+}
+
+/* What the folder has in which the server runs changes no answer: a model's file or folder under a name that the page asks for is not that
+ * name's model. */
+static void test_current_folder(void)
+{
+    static const char *const names[] = {"mine.json", "mine", "Qwen3-8B-Instruct", "nobody/mine.json"};
+    const char *config = "{\"model_type\": \"llama\", \"hidden_size\": 4096, \"intermediate_size\": 11008, "
+                         "\"num_hidden_layers\": 32, \"num_attention_heads\": 32, \"vocab_size\": 77777}";
+    char folder[] = "/tmp/stepsim-serve-XXXXXX", before[4096], job[600];
+    struct ss_serve_reply reply[2][4];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(before, sizeof before));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    CU_ASSERT_EQUAL_FATAL(chdir(folder), 0);
+    for (int there = 0; there < 2; there++) {
+        if (there) {
+            CU_ASSERT_EQUAL_FATAL(mkdir("mine", 0700) | mkdir("Qwen3-8B-Instruct", 0700), 0);
+            static const char *const files[] = {"mine.json", "mine/config.json",
+                                                "Qwen3-8B-Instruct/config.json"};
+            for (int i = 0; i < 3; i++) {
+                FILE *out = fopen(files[i], "w");
+                CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+                fputs(config, out);
+                fclose(out);
+            }
+        }
+        for (int i = 0; i < 4; i++) {
+            snprintf(
+                job, sizeof job,
+                "--platform h800 --nodes 1 --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --mbs "
+                "1 --gbs 8 "
+                "--seq 4096 --max-position-embeddings 4096 --bf16 --tokenizer-type HuggingFaceTokenizer%s "
+                "--tokenizer-model %s",
+                there ? " " : "", names[i]); /* a blank more: not the answer that was kept */
+            CU_ASSERT_EQUAL_FATAL(ask("/run.json", job, NULL, &reply[there][i]), SS_OK);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(reply[1][i].status, reply[0][i].status);
+        CU_ASSERT_STRING_EQUAL(reply[1][i].body, reply[0][i].body);
+        CU_ASSERT_EQUAL(reply[0][i].status, i == 2 ? 200 : 422);
+        free(reply[0][i].body);
+        free(reply[1][i].body);
+    }
+    CU_ASSERT_EQUAL(
+        unlink("mine.json") | unlink("mine/config.json") | unlink("Qwen3-8B-Instruct/config.json"), 0);
+    CU_ASSERT_EQUAL(rmdir("mine") | rmdir("Qwen3-8B-Instruct") | chdir(before) | rmdir(folder), 0);
 }
 
 /* A file that the page was started with is read, under that name alone. */
@@ -419,6 +468,7 @@ SUITE(serve)
                            {"sweep", test_sweep},
                            {"job file", test_job_file},
                            {"refusals", test_refusals},
+                           {"current folder", test_current_folder},
                            {"first words", test_first_words},
                            {"controls", test_controls},
                            {"workloads", test_workloads},
