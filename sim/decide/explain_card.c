@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/card.h"
 #include "report/palette.h"
 #include "stepsim/explain.h"
 
-static int tone_of(int term)
+int ss_term_tone(int term)
 {
     return term == SS_TERM_IDEAL       ? SS_TONE_IDEAL
            : term <= SS_TERM_OPTIMIZER ? SS_TONE_KERNELS
@@ -39,7 +40,7 @@ void ss_explanation_card(const struct ss_explanation *x, const struct ss_run *ru
             continue;
         ss_copy(out->step[out->n].words, sizeof out->step[0].words, ss_term_words(t));
         out->step[out->n].seconds = x->term[t];
-        out->step[out->n++].tone = tone_of(t);
+        out->step[out->n++].tone = ss_term_tone(t);
     }
     if (x->side.summary.outcome == SS_OUTCOME_TOO_LARGE)
         return; /* its changes make it fit, and none makes it faster */

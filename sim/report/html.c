@@ -26,8 +26,8 @@ static void head(const struct ss_page *page)
           "<link rel=\"icon\" href=\"data:,\">\n<title>",
           out);
     ss_xml_escape(out, page->program->name);
-    fprintf(out, ": %.4g s an iteration</title>\n<style>\n%s", page->timeline->iteration_s,
-            ss_page_style_css);
+    fprintf(out, ": %.4g s an iteration</title>\n<style>\n%s%s", page->timeline->iteration_s,
+            ss_page_ground_css, ss_page_style_css);
     ss_tones_css(SS_TONES_LABEL, out);
     fputs("</style>\n</head>\n<body>\n", out);
     fputs(

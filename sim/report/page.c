@@ -17,6 +17,7 @@ void ss_page_open(FILE *out, const char *title)
           "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n",
           out);
     fprintf(out, "<title>%s</title>\n<style>\n", title);
+    fputs(ss_page_ground_css, out);
     fputs(ss_page_style_css, out);
     fputs("</style>\n</head>\n<body>\n<main>\n", out);
 }

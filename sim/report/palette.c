@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/network.h"
@@ -91,12 +92,18 @@ const char *ss_tone_fill(const struct ss_tone *t, char buf[40])
 
 const char *ss_tone_css(const struct ss_tone *t, char buf[160])
 {
-    if (t->pattern == SS_PLAIN)
-        snprintf(buf, 160, "%s", t->color);
-    else if (t->pattern == SS_STRIPES)
-        snprintf(buf, 160, "repeating-linear-gradient(135deg,%s 0 4px,#fffa 4px 6px),%s", t->color, t->color);
+    char ink[40];
+
+    if (strcmp(t->color, t->night) != 0)
+        snprintf(ink, sizeof ink, "var(--%s)", t->id);
     else
-        snprintf(buf, 160, "repeating-linear-gradient(45deg,var(--%s) 0 2px,transparent 2px 5px)", t->id);
+        ss_copy(ink, sizeof ink, t->color);
+    if (t->pattern == SS_PLAIN)
+        ss_copy(buf, 160, ink);
+    else if (t->pattern == SS_STRIPES)
+        snprintf(buf, 160, "repeating-linear-gradient(135deg,%s 0 4px,#fffa 4px 6px),%s", ink, ink);
+    else
+        snprintf(buf, 160, "repeating-linear-gradient(45deg,%s 0 2px,transparent 2px 5px)", ink);
     return buf;
 }
 
@@ -106,7 +113,7 @@ void ss_tones_css(enum ss_tones tones, FILE *out)
         fputs(night ? "@media (prefers-color-scheme: dark) { :root {" : ":root {", out);
         for (int i = 0; i < ss_tones_n(tones); i++) {
             const struct ss_tone *t = ss_tone(tones, i);
-            if (t->pattern == SS_HATCH)
+            if (strcmp(t->color, t->night) != 0)
                 fprintf(out, " --%s: %s;", t->id, night ? t->night : t->color);
         }
         fputs(night ? " } }\n" : " }\n", out);

@@ -15,15 +15,21 @@ static int write_choices(const struct ss_question *q, FILE *out, int *status, st
     return SS_OK;
 }
 
+static void write_scripts(FILE *out)
+{
+    ss_serve_look_js(out);
+    fputs(ss_serve_words_js, out);
+    fputs(ss_serve_draw_js, out);
+    fputs(ss_serve_page_js, out);
+}
+
 /* The style sheet and the scripts stand where the page names them. */
 static int write_page(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
 {
     static const struct {
-        const char *mark, *const text[3];
-    } parts[] = {
-        {"/*style*/", {ss_serve_style_css, "", ""}},
-        {"/*script*/", {ss_serve_words_js, ss_serve_draw_js, ss_serve_page_js}},
-    };
+        const char *mark;
+        void (*write)(FILE *out);
+    } parts[] = {{"/*style*/", ss_serve_look_css}, {"/*script*/", write_scripts}};
     const char *at = ss_serve_page_html;
 
     (void)q;
@@ -32,8 +38,7 @@ static int write_page(const struct ss_question *q, FILE *out, int *status, struc
     for (size_t i = 0; i < SS_ARRAY_LEN(parts); i++) {
         const char *mark = strstr(at, parts[i].mark);
         fwrite(at, 1, (size_t)(mark - at), out);
-        for (int k = 0; k < 3; k++)
-            fputs(parts[i].text[k], out);
+        parts[i].write(out);
         at = mark + strlen(parts[i].mark);
     }
     fputs(at, out);

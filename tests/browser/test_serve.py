@@ -105,7 +105,7 @@ class Page(unittest.TestCase):
         run = self.run_json(JOB)
         self.assertIn(f"{run['iteration_ms'] / 1000:.4g} s an iteration", self.headline())
         self.assertIn(run["verdict"], self.headline())
-        self.assertIn("waits for tensor parallel", self.find("#answer-a [data-part=time]").text)
+        self.assertIn("exposed TP", self.find("#answer-a [data-part=time]").text)
         self.shot("serve-one")
 
     def test_a_slider_by_keys(self):
@@ -196,7 +196,7 @@ class Page(unittest.TestCase):
 
     def test_explain(self):
         self.find("[data-part=explain] summary").click()
-        self.wait_for(lambda: "the model at the card's peak" in self.find("[data-part=explain]").text)
+        self.wait_for(lambda: "FLOP of the model at the card's peak" in self.find("[data-part=explain]").text)
         self.assertIn("1 % more of", self.find("[data-part=explain]").text)
         self.after(self.find("[data-part=explain] button").click)
         self.assertIn(" s an iteration", self.headline())
@@ -204,7 +204,7 @@ class Page(unittest.TestCase):
     def test_a_committed_job_with_its_measurement(self):
         self.after(lambda: Select(self.find("#recipe")).select_by_value("70b-14"))
         self.assertIn("measured 100 s", self.headline())
-        self.assertIn("imbalance 1", self.find(".tiles").text)
+        self.assertIn("slower stages 1", self.find(".tiles").text)
         self.assertEqual(len(self.web.find_elements(By.CSS_SELECTOR, "[data-part=stages] .stage")), 8)
         self.after(lambda: self.find("#tp-0").send_keys(Keys.ARROW_LEFT))  # another job, which nobody measured
         self.assertNotIn("measured", self.headline())

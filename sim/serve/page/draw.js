@@ -2,16 +2,9 @@
 // Figures as bars and tables; texts are set as texts, never as markup.
 "use strict";
 
-const COLORS = {
-  compute: "#4878d0", recompute: "#8fb0e8", optimizer: "#6acc64", tp: "#d65f5f", cp: "#b47cc7", ep: "#d5bb67", dp: "#82c6e2",
-  offload: "#8c613c", pp: "#ee854a", bubble: "#a5acb8", imbalance: "#797f88", spread: "#c4a484", other: "#5d6570",
-  weights: "#4878d0", gradients: "#ee854a", activations: "#d65f5f", logits: "#d5bb67",
-};
-const TIMES = {compute: "compute", recompute: "recompute", optimizer: "optimizer", tp: "waits for tensor parallel", cp: "waits for context parallel",
-  ep: "waits for experts", dp: "waits for data parallel", offload: "waits for offload", pp: "waits for pipeline transfers", bubble: "pipeline bubble",
-  imbalance: "unequal stages", spread: "slower GPUs", other: "host (launches)"};
-const TERMS = {ideal: "the model at the card's peak", below_peak: "GEMMs and attention below the peak", memory_bound: "norms, casts and other elementwise kernels",
-  beside_others: "kernels slowed by what runs beside them", unequal: "more work than an average stage", ...TIMES};
+// Words and tones are in TIMES, MEMORY and TERMS, which the program writes before this script: {"tp": ["exposed TP", "tp"], ...}.
+const tone = (id) => `var(--tone-${id})`;
+const sayAs = (words, key, ...more) => [words[key][1], words[key][0], ...more];
 const MOST_STAGES = 32, MUCH_HOST = 0.2;
 
 function make(tag, attributes, ...children) {
@@ -44,16 +37,16 @@ function table(caption, heads, rows) {
 }
 const cells = (...all) => all.map((c) => c instanceof Node ? c : make("td", {}, c));
 
-// parts: [name, label, value, text]; `whole`: the length of the bar
+// parts: [tone, label, value, text]; `whole`: the length of the bar
 function bar(parts, whole, title) {
   return make("div", {class: "stack", role: "img", "aria-label": title + ": " + parts.map((r) => r[1] + " " + r[3]).join(", ")},
-    ...parts.map(([name, label, value, text]) => make("i", {color: COLORS[name] || "#97a1ad", width: 100 * value / whole + "%", title: label + ": " + text})));
+    ...parts.map(([name, label, value, text]) => make("i", {color: tone(name), width: 100 * value / whole + "%", title: label + ": " + text})));
 }
 
-// rows: [name, label, value, text, value of the other job or null]
+// rows: [tone, label, value, text, value of the other job or null]
 function stack(rows, whole, title, other) {
   return [bar(rows, whole, title), table(title, ["part", "value", "share", ...(other ? ["B against A"] : [])],
-    rows.map(([name, label, value, text, before]) => make("tr", {}, make("th", {scope: "row"}, make("i", {color: COLORS[name] || "#97a1ad"}), label),
+    rows.map(([name, label, value, text, before]) => make("tr", {}, make("th", {scope: "row"}, make("i", {color: tone(name)}), label),
       ...cells(text, (100 * value / whole).toFixed(1) + " %"), other ? make("td", {}, before === null ? "" : change(value, before)) : null)))];
 }
 
@@ -67,17 +60,16 @@ const perStage = (stages, row) => make("div", {class: "stages"}, ...someOf(stage
 function drawStages(at, run) {
   const all = run.stage_breakdown || [];
   at.replaceChildren(...(all.length < 2 ? [] : [perStage(all, (s) => bar(Object.keys(TIMES).filter((k) => s[k] > run.iteration_ms * 5e-4)
-    .map((k) => [k, TIMES[k], s[k], seconds(s[k])]), run.iteration_ms, "Stage " + s.stage)), make("p", {class: "hint"}, "The table is of stage " + run.critical_stage + ", which is busiest.")]));
+    .map((k) => sayAs(TIMES, k, s[k], seconds(s[k]))), run.iteration_ms, "Stage " + s.stage)), make("p", {class: "hint"}, "The table is of stage " + run.critical_stage + ", which is busiest.")]));
 }
 
 function drawTime(at, run, other) {
   const parts = Object.entries(run.breakdown_ms).filter(([, ms]) => ms > run.iteration_ms * 5e-5);
-  at.replaceChildren(...stack(parts.map(([k, ms]) => [k, TIMES[k] || k, ms, seconds(ms), other ? other.breakdown_ms[k] : null]),
+  at.replaceChildren(...stack(parts.map(([k, ms]) => sayAs(TIMES, k, ms, seconds(ms), other ? other.breakdown_ms[k] : null)),
     run.iteration_ms, "Iteration", other));
 }
 
-const memoryParts = (stage) => Object.entries(stage).filter(([k, v]) => /_mib$/.test(k) && !/^(peak|allocated|reserved|device|measured|total)/.test(k) && v > 0)
-  .map(([k, v]) => [k.replace(/_mib$/, ""), k.replace(/_mib$/, "").replace(/_/g, " "), v, gib(v), k]);
+const memoryParts = (stage) => Object.keys(MEMORY).filter((k) => stage[k + "_mib"] > 0).map((k) => sayAs(MEMORY, k, stage[k + "_mib"], gib(stage[k + "_mib"]), k + "_mib"));
 
 function drawMemory(at, run, other) {
   const m = run.memory, fullest = (r) => r.memory.stages.find((s) => s.stage === r.memory.peak_stage) || r.memory.stages[0], its = other ? fullest(other) : null;
@@ -113,7 +105,7 @@ function drawTiles(at, run, other) {
     tile("tokens a second and GPU", digits(run.tokens_per_s_per_gpu, 4), other ? change(run.tokens_per_s_per_gpu, other.tokens_per_s_per_gpu) : run.gpus + " GPUs"),
     tile("TFLOP/s a GPU", digits(run.tflops_logged_per_gpu, 4), (run.logged_by ? "as " + run.logged_by + " logs it; " : "") + "MFU " + (100 * run.mfu).toFixed(1) + " %"),
     tile("memory", gib(m.device_mib), "of " + gib(m.capacity_mib) + ", stage " + m.peak_stage + band + measured),
-    tile("idle in the pipeline", (wait.imbalance + wait.bubble).toFixed(1) + " %", "of GPU time: imbalance " + wait.imbalance.toFixed(1) + ", bubble " + wait.bubble.toFixed(1)),
+    tile("idle in the pipeline", (wait.imbalance + wait.bubble).toFixed(1) + " %", "of GPU time: " + TIMES.imbalance[0] + " " + wait.imbalance.toFixed(1) + ", " + TIMES.bubble[0] + " " + wait.bubble.toFixed(1)),
     tile("exposed communication", seconds(run.exposed_communication_ms), (100 * run.exposed_communication_ms / run.iteration_ms).toFixed(1) + " %"));
 }
 
@@ -171,8 +163,8 @@ function drawExplain(at, x, apply) {
   const rows = terms.map(([k, ms]) => {
     const from = sum;
     sum += ms;
-    return make("tr", {}, make("th", {scope: "row"}, TERMS[k] || k), ...cells(seconds(ms), (100 * ms / x.iteration_ms).toFixed(1) + " %"),
-      make("td", {class: "wide-cell"}, make("span", {class: "length", color: COLORS[k] || COLORS.compute, width: 100 * ms / x.iteration_ms + "%", marginLeft: 100 * from / x.iteration_ms + "%"})));
+    return make("tr", {}, make("th", {scope: "row"}, TERMS[k][0]), ...cells(seconds(ms), (100 * ms / x.iteration_ms).toFixed(1) + " %"),
+      make("td", {class: "wide-cell"}, make("span", {class: "length", color: tone(TERMS[k][1]), width: 100 * ms / x.iteration_ms + "%", marginLeft: 100 * from / x.iteration_ms + "%"})));
   });
   const advice = [...(x.split ? [x.split] : []), ...(x.advice || [])].filter((a, i, all) => all.findIndex((b) => b.change === a.change) === i);
   const helps = advice.map((a) => make("tr", {}, make("th", {scope: "row", class: "words"}, a.change), make("td", {class: verdictClass(a.verdict)}, a.verdict),

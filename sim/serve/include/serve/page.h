@@ -21,6 +21,12 @@ struct ss_serve {
 extern const char ss_serve_page_html[], ss_serve_style_css[], ss_serve_words_js[], ss_serve_draw_js[],
     ss_serve_page_js[];
 
+/* ---- look.c ---- */
+/* Writes the style sheet: grounds, tones ("--tone-tp") and the page's own rules. */
+void ss_serve_look_css(FILE *out);
+/* Writes the words and tones of keys as constants of a script: TIMES, MEMORY, TERMS. */
+void ss_serve_look_js(FILE *out);
+
 /* Makes *r, which was initialised, of the words of a job, separated by blanks. Errors: SS_ERR_USAGE: a word that names a file
  * which the page was not started with, a byte that is no printable ASCII, too long; SS_ERR_NOMEM. */
 int ss_serve_read(const struct ss_serve *page, const char *text, struct ss_request *r, struct ss_error *err);

@@ -3,6 +3,7 @@
 #ifndef SS_REPORT_HTML_PARTS_H
 #define SS_REPORT_HTML_PARTS_H
 
+extern const char ss_page_ground_css[];
 extern const char ss_page_style_css[];
 extern const char ss_page_data_js[];
 extern const char ss_page_timeline_js[];
