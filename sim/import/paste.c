@@ -123,6 +123,19 @@ static int is_job(const struct command *c)
     return is;
 }
 
+/* Takes a prompt and "stepsim run" off what somebody copied from a terminal or from the page itself. */
+static void drop_verb(struct command *c)
+{
+    size_t at = c->n > 0 && !strcmp(c->w[0].text, "$");
+    const char *slash = at + 1 < c->n ? strrchr(c->w[at].text, '/') : NULL;
+
+    if (at + 1 < c->n && !strcmp(slash ? slash + 1 : c->w[at].text, "stepsim") &&
+        c->w[at + 1].text[0] != '-') {
+        c->w += at + 2;
+        c->n -= at + 2;
+    }
+}
+
 /* Finds the command with most flags of a job; the first of equal ones. */
 static int find_job(const struct ss_words *all, struct command *out, int *jobs)
 {
@@ -134,6 +147,7 @@ static int find_job(const struct ss_words *all, struct command *out, int *jobs)
             continue;
         struct command c = {all->w + from, i - from};
         from = i + 1;
+        drop_verb(&c);
         if (!is_job(&c))
             continue;
         ++*jobs;
@@ -327,6 +341,20 @@ static int read_words(const char *text, size_t len, struct ss_pasted *out, struc
     return SS_OK;
 }
 
+/* A flag that Megatron core refuses tells that the script is of before. */
+static int assume_stack(struct ss_pasted *out, struct ss_error *err)
+{
+    static const char flag[] = "--checkpoint-activations", stack[] = "megatron-2021";
+    const struct ss_request *r = &out->request;
+
+    if (ss_request_find(r, flag) == r->n || ss_request_find(r, "--stack") < r->n)
+        return SS_OK;
+    ss_note(&out->notes,
+            "assumed: Megatron-LM of 2021 (--stack %s), which has %s; --stack says another release", stack,
+            flag);
+    return ss_request_set(&out->request, "--stack", stack, err);
+}
+
 /* Adds what the user says of flags. A vocabulary that only a file tells is asked for. */
 static int complete(const struct ss_shell *s, struct ss_pasted *out, struct ss_error *err)
 {
@@ -338,7 +366,7 @@ static int complete(const struct ss_shell *s, struct ss_pasted *out, struct ss_e
             rc = ss_request_set(&out->request, s->value[i].name, s->value[i].text, err);
     if (!rc && out->asks_vocabulary && ss_request_find(&out->request, "--vocab-size") == out->request.n)
         ss_note(&out->missing, "--vocab-size");
-    return rc;
+    return rc ? rc : assume_stack(out, err);
 }
 
 static int read_script(const char *text, size_t len, const char *values, struct ss_pasted *out,

@@ -2,7 +2,6 @@
 /* The words that a browser may ask for: no file but those that the page was started with. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/base.h"
 #include "serve/page.h"
@@ -11,23 +10,31 @@
 
 /* Flags whose value is a name or a file. */
 static const struct {
-    const char *flag, *list; /* of ss_list_names; NULL: no list has its names */
+    const char *flag, *kind, *suffix; /* of data; NULL: they are none */
 } named[] = {
-    {"--model", "models"},       {"--platform", "platforms"}, {"--stack", "stacks"},
-    {"--schedule", "schedules"}, {"--moe-load", NULL},        {"--packed-lengths", NULL},
-};
-
-struct wanted {
-    const char *name;
-    int found;
+    {"--model", "workloads/models", ".json"},
+    {"--platform", "platforms", ".xml"},
+    {"--stack", "workloads/stacks", ".xml"},
+    {"--schedule", NULL, NULL},
+    {"--moe-load", NULL, NULL},
+    {"--packed-lengths", NULL, NULL},
 };
 
 static void compare(void *ctx, const char *name, const char *description)
 {
-    struct wanted *w = ctx;
+    const char **wanted = ctx;
 
     (void)description;
-    w->found |= !strcasecmp(w->name, name);
+    if (*wanted && !strcmp(*wanted, name))
+        *wanted = NULL;
+}
+
+/* Whether a value of --schedule is a name. */
+static int is_schedule(const char *value)
+{
+    const char *wanted = value;
+
+    return !strcmp(value, "auto") || (!ss_list_names("schedules", compare, &wanted, NULL) && !wanted);
 }
 
 static int started_with(const struct ss_serve *page, const char *value)
@@ -54,15 +61,17 @@ static int is_law(const char *value)
            value[2] == '_'; /* W0_balanced ... W7_burst */
 }
 
-static int names_file(size_t i, const char *value, struct ss_error *err)
+/* Whether a value of the i-th of these flags is no name, so that a file would be looked for. */
+static int names_file(size_t i, const char *value)
 {
-    struct wanted w = {value, 0};
+    char path[4096];
+    const char *rest;
+    bool found = false;
 
-    if (!strcmp(named[i].flag, "--schedule") && !strcmp(value, "auto"))
-        return 0;
-    if (!named[i].list)
-        return !is_law(value);
-    return ss_list_names(named[i].list, compare, &w, err) != SS_OK || !w.found;
+    if (!named[i].kind)
+        return !strcmp(named[i].flag, "--schedule") ? !is_schedule(value) : !is_law(value);
+    return ss_data_look(named[i].kind, value, named[i].suffix, path, sizeof path, &found, NULL) || !found ||
+           !ss_data_relative(path, &rest); /* what the current folder has */
 }
 
 static int refuse(struct ss_error *err, const char *value)
@@ -78,7 +87,7 @@ int ss_serve_check(const struct ss_serve *page, const char *flag, const char *va
     if (strpbrk(value, "/\\"))
         return refuse(err, value);
     for (size_t i = 0; flag && i < SS_ARRAY_LEN(named); i++)
-        if (ss_flag_same(flag, named[i].flag) && names_file(i, value, err))
+        if (ss_flag_same(flag, named[i].flag) && names_file(i, value))
             return refuse(err, value);
     if (flag && ss_flag_same(flag, "--job"))
         return refuse(err, value);

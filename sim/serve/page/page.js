@@ -314,6 +314,11 @@ function beginPaste() {
   const root = document.getElementById("paste"), text = root.querySelector("textarea"), error = root.querySelector(".error"), asked = root.querySelector(".asked");
   text.addEventListener("input", () => asked.replaceChildren());
   root.querySelector("button").addEventListener("click", async () => {
+    const link = textsOf(/^\S+#\S+$/.test(text.value.trim()) ? text.value.trim().replace(/^[^#]*/, "") : "");
+    if (link.length) {
+      show(link);
+      return panels[0].remember();
+    }
     const values = [...asked.querySelectorAll("input")].filter((i) => i.value.trim()).map((i) => i.name + "=" + i.value.trim());
     try {
       const read = await ask("/import.json", {text: text.value, values: values.join("\n"), job: panels[0].text()});

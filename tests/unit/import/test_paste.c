@@ -106,6 +106,8 @@ static void test_flags(void)
               NULL),
         SS_OK);
     CU_ASSERT_STRING_EQUAL(words, "--tp 4 --pipeline-model-parallel-layout Et|(tt|)*2tL");
+    CU_ASSERT_EQUAL(paste("$ build/stepsim run --tp 4 --bf16", NULL, NULL), SS_OK);
+    CU_ASSERT_STRING_EQUAL(words, "--tp 4 --bf16");
     CU_ASSERT_EQUAL(paste("--tp $T", "T=2", NULL), SS_OK);
     CU_ASSERT_STRING_EQUAL(words, "--tp 2");
     CU_ASSERT_EQUAL(paste("--tp $T", "", NULL), SS_OK);
@@ -116,6 +118,13 @@ static void test_flags(void)
               "", NULL),
         SS_OK);
     CU_ASSERT_STRING_EQUAL(missing, "--vocab-size");
+    CU_ASSERT_EQUAL(
+        paste("torchrun --nnodes 2 --nproc_per_node 4 pretrain_gpt.py --num-layers 4 --hidden-size 64 "
+              "--micro-batch-size 1 --checkpoint-activations",
+              "", NULL),
+        SS_OK);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(words, "--checkpoint-activations --stack megatron-2021")); /* refused since core */
     CU_ASSERT_EQUAL(paste("hello world", NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(paste("", NULL, NULL), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(paste("{\"hidden_size\": 4, }", NULL, &err), SS_ERR_INPUT);

@@ -263,6 +263,7 @@ static void test_first_words(void)
 
     CU_ASSERT_STRING_EQUAL(word, "platforms/h800.xml");
     json_decref(o);
+    CU_ASSERT_EQUAL(ss_serve_check(page, "--model", "Llama-3.1-8B", NULL), SS_OK); /* as people write it */
     CU_ASSERT_EQUAL(ss_serve_check(page, "--platform", "platforms/h800.xml", NULL), SS_OK);
     CU_ASSERT_EQUAL(ss_serve_check(page, "--platform", "./platforms/h800.xml", NULL), SS_ERR_USAGE);
 }
