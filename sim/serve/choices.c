@@ -43,6 +43,32 @@ static const char *const controls[] = {
     "--overlap-moe-expert-parallel-comm",
 };
 
+/* Flags that say a model's shape: they go when another model is chosen. */
+static const char *const shape[] = {"--model-config",
+                                    "--num-layers",
+                                    "--hidden-size",
+                                    "--ffn-hidden-size",
+                                    "--num-attention-heads",
+                                    "--num-query-groups",
+                                    "--group-query-attention",
+                                    "--kv-channels",
+                                    "--vocab-size",
+                                    "--padded-vocab-size",
+                                    "--extra-vocab-size",
+                                    "--max-position-embeddings",
+                                    "--num-experts",
+                                    "--moe-ffn-hidden-size",
+                                    "--moe-router-topk",
+                                    "--mtp-num-layers",
+                                    "--swiglu",
+                                    "--untie-embeddings-and-output-weights",
+                                    "--disable-bias-linear",
+                                    "--add-qkv-bias",
+                                    "--qk-layernorm",
+                                    "--normalization",
+                                    "--position-embedding-type",
+                                    "--use-rotary-position-embeddings"};
+
 static void add_name(void *ctx, const char *name, const char *description)
 {
     (void)description;
@@ -68,10 +94,19 @@ static json_t *names_of_controls(void)
         struct ss_flag_info info;
         json_t *names = json_array();
         while (ss_flag_list(&at, &info))
-            if (!strcmp(info.name, controls[i]) || ss_flag_same(info.name, controls[i]))
+            if (info.read && ss_flag_same(info.name, controls[i]))
                 ss_json_append(names, ss_json_string(info.name));
         ss_json_set(all, controls[i], names);
     }
+    return all;
+}
+
+static json_t *flags_of_shape(void)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(shape); i++)
+        ss_json_append(all, ss_json_string(shape[i]));
     return all;
 }
 
@@ -124,6 +159,7 @@ int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error
         rc = add_list(o, lists[i], err);
     SS_THEN(rc, add_recipes(o, err));
     ss_json_set(o, "controls", names_of_controls());
+    ss_json_set(o, "shape", flags_of_shape());
     ss_json_set(o, "start", words(start));
     *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;
     ss_json_free(o);

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 # usage: test_serve.py PROGRAM [SCREENSHOTS]
+#        test_serve.py PROGRAM --choices N    only N choices of a model or a cluster, drawn from all
 # Opens the page of `stepsim serve` in headless Chromium: controls by mouse and keys, a second job, links, one flag at all its
 # values, repairs of refused jobs, pasted texts, files to save, a phone, light and dark, names for screen readers; no error on the
 # console and no request but to the page itself.
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -20,7 +22,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 PROGRAM = sys.argv[1]
-SHOTS = sys.argv[2] if len(sys.argv) > 2 else None
+MANY = int(sys.argv[3]) if sys.argv[2:3] == ["--choices"] else 0
+SHOTS = sys.argv[2] if len(sys.argv) > 2 and not MANY else None
+CHOICES, SEED = MANY or 12, 41
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1400,1100"]
 JOB = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --vp 5 --mbs 1 --gbs 64 --seq 8192 --bf16 --sequence-parallel " \
@@ -164,12 +168,38 @@ class Page(unittest.TestCase):
         run = [self.run_json(t.replace("stepsim run ", ""))["iteration_ms"] for t in (nearest, self.find("#answer-a .command").text)]
         self.assertLessEqual(run[1], run[0])
 
+    def ask(self, path, job):
+        return self.web.execute_async_script("ask(arguments[0], {job: arguments[1]}).then(arguments[2])", path, job)
+
+    def way_out(self):
+        """What the page offers for a model or a cluster that was chosen, taken by at most one click."""
+        self.wait_for(lambda: re.search("smallest number|No layout on", self.find(".repair").text) or re.search("fits|near limit", self.headline()))
+        said = self.find(".repair").text
+        if "No layout on" in said:
+            return "none"
+        if "smallest number" in said:
+            self.after(self.find(".repair button").click)
+        self.assertRegex(self.headline(), "fits|near limit")
+        return "nodes" if "smallest number" in said else "layout" if "Changed" in said else "fits"
+
     def test_a_sample_of_choices(self):
-        for control, value in (("model", "mixtral-8x7b"), ("model", "gemma-2-27b"), ("platform", "v100-32g")):
-            self.web.get("about:blank")
-            self.open(self.url)
-            self.choose(control, value)
-            self.wait_for(lambda: "smallest number" in self.find(".repair").text or re.search("fits|near limit", self.headline()))
+        """Each has a way out, the one that tests/unit/serve/test_mend.c counts over all of them."""
+        known, count = self.web.execute_script("return choices"), dict.fromkeys(("fits", "layout", "nodes", "none"), 0)
+        every = [(recipe, flag, value) for recipe in known["recipes"] for flag, names in (("--model", "models"), ("--platform", "platforms")) for value in known[names]]
+        for recipe, flag, value in random.Random(SEED).sample(every, CHOICES):
+            units = [[u[0], value] if u[0] == flag else u for u in known["recipes"][recipe]
+                     if not u[0].startswith("--measured") and not (flag == "--model" and u[0] in known["shape"])]
+            found = self.ask("/nearest.json", " ".join(" ".join(u) for u in units))
+            self.after(lambda: Select(self.find("#recipe")).select_by_value(recipe))
+            if Select(self.find(f"#{flag[2:]}-0")).first_selected_option.get_attribute("value") != value:
+                self.choose(flag[2:], value)
+            way = self.way_out()
+            count[way] += 1
+            self.assertEqual(way != "none", found["found"], (recipe, value))
+            if way != "none":
+                self.assertEqual(self.web.execute_script("return panels[0].run.iteration_ms"), found["iteration_ms"], (recipe, value))
+        print(f"{CHOICES} of {len(every)} choices: {count['fits']} fit as they are, {count['layout']} by another layout, {count['nodes']} on more nodes, {count['none']} on none")
+        self.assertLessEqual(count["none"] * 100, CHOICES)
 
     def test_a_launch_script_is_read(self):
         script = "#!/bin/bash\nTP=2\nARGS=(--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096\n" \
@@ -320,4 +350,4 @@ class Page(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1], defaultTest="Page.test_a_sample_of_choices" if MANY else None)

@@ -40,12 +40,6 @@ const CONTROLS = [
 const FIRST = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --vp 5 --mbs 1 --gbs 512 --seq 8192 --bf16 " +
   "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap";
 
-// Flags that say a model's shape: they go when another model is chosen.
-const SHAPE = ["--model-config", "--num-layers", "--hidden-size", "--ffn-hidden-size", "--num-attention-heads", "--num-query-groups", "--group-query-attention",
-  "--kv-channels", "--vocab-size", "--padded-vocab-size", "--extra-vocab-size", "--max-position-embeddings", "--num-experts", "--moe-ffn-hidden-size",
-  "--moe-router-topk", "--mtp-num-layers", "--swiglu", "--untie-embeddings-and-output-weights", "--disable-bias-linear", "--add-qkv-bias", "--qk-layernorm",
-  "--normalization", "--position-embedding-type", "--use-rotary-position-embeddings"];
-
 // Words of a text as flags with their values.
 function unitsOf(text) {
   const units = [];
@@ -95,7 +89,7 @@ const without = (text, flags) => unitsOf(text).filter((u) => !flags.includes(u[0
 function setControl(job, c, value) {
   job.set[c.flag] = value;
   if (toldBy(job, c)) job.more = without(job.more, c.also);
-  if (c.flag === "--model") job.more = without(job.more, SHAPE);
+  if (c.flag === "--model") job.more = without(job.more, choices.shape);
 }
 
 // What differs between two jobs, for people: [label, before, after].

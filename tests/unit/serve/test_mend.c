@@ -37,8 +37,19 @@ static json_t *json_of(const char *path, const char *job, int *status)
     return o;
 }
 
-/* The words of a job with another value of a flag, without what was measured. */
-static void replace(const json_t *units, const char *flag, const char *value, char *out, size_t size)
+static int holds(const json_t *list, const char *text)
+{
+    size_t i;
+    json_t *item;
+
+    json_array_foreach((json_t *)list, i, item) if (!strcmp(json_string_value(item), text)) return 1;
+    return 0;
+}
+
+/* The words of a job with another value of a control, as the page makes them: without what was measured, and without the flags `shape` where
+ * another model is chosen. */
+static void replace(const json_t *units, const json_t *shape, const char *flag, const char *value, char *out,
+                    size_t size)
 {
     size_t i, k;
     json_t *unit, *word;
@@ -47,7 +58,7 @@ static void replace(const json_t *units, const char *flag, const char *value, ch
     json_array_foreach((json_t *)units, i, unit)
     {
         const char *name = json_string_value(json_array_get(unit, 0));
-        if (!strncmp(name, "--measured", 10))
+        if (!strncmp(name, "--measured", 10) || (!strcmp(flag, "--model") && holds(shape, name)))
             continue;
         json_array_foreach(unit, k, word)
             snprintf(out + strlen(out), size - strlen(out), " %s",
@@ -123,7 +134,8 @@ static void test_every_choice(void)
     {
         if (at++ % every)
             continue;
-        replace(units, lists[k][1], json_string_value(name), job, sizeof job);
+        replace(units, json_object_get(choices, "shape"), lists[k][1], json_string_value(name), job,
+                sizeof job);
         ask(recipe, json_string_value(name), job, &n);
     }
     json_decref(choices);
