@@ -278,13 +278,15 @@ static int search(struct ss_near *x, struct ss_error *err)
 }
 
 /* What is given up where nothing else helps, one thing alone, then one after the other: a schedule, formats of 8 and 4 bits, bf16, the
- * stack, and a batch of fewer sequences than 64 nodes have GPUs. */
+ * stack, a batch of fewer sequences than 64 nodes have GPUs, parameters that are whole on each data rank, and a batch of fewer than 256 nodes have. */
 static const char *const give_up[][9] = {
     {"--schedule"},
     {"--fp8-format", "--fp8-recipe", "--fp8-dispatch", "--fp8-param-gather", "--fp4-format", "--fp4-recipe",
      "--precision", "--moe-router-padding-for-fp8"},
     {"--bf16"},
     {"--stack"},
+    {"--gbs"},
+    {"--fsdp"},
     {"--gbs"},
 };
 
@@ -294,10 +296,16 @@ static int give_up_one(struct ss_near *x, const char *const *flags, struct ss_er
     int enough = 64 * (x->space.clusters ? x->space.clusters[0].gpus_per_node : 8), some = 0, rc = SS_OK;
 
     if (!strcmp(flags[0], "--gbs")) {
+        enough *= x->own.job.global_batch == enough ? 4 : 1;
         some = x->own.job.global_batch > 0 && x->own.job.global_batch < enough;
         x->own.job.global_batch = some ? enough : x->own.job.global_batch;
         rc = some ? put(x, "--gbs", enough, err) : SS_OK;
         return rc ? rc : some;
+    }
+    if (!strcmp(flags[0], "--fsdp")) {
+        some = !x->own.job.dp.fsdp;
+        x->own.job.dp.fsdp = 1;
+        return some;
     }
     for (; *flags && !rc; flags++)
         if (ss_request_find(&x->base, *flags) < x->base.n) {
@@ -310,7 +318,7 @@ static int give_up_one(struct ss_near *x, const char *const *flags, struct ss_er
 /* Searches without a thing; alone 1: the words have it again behind that. */
 static int search_without(struct ss_near *x, const char *const *flags, int alone, struct ss_error *err)
 {
-    const int batch = x->own.job.global_batch;
+    const int batch = x->own.job.global_batch, fsdp = x->own.job.dp.fsdp;
     struct ss_request before;
     int rc = ss_request_copy(&x->base, &before, err), some;
 
@@ -327,6 +335,7 @@ static int search_without(struct ss_near *x, const char *const *flags, int alone
         ss_request_free(&x->base);
         x->base = before;
         x->own.job.global_batch = batch;
+        x->own.job.dp.fsdp = fsdp;
     } else {
         ss_request_free(&before);
     }

@@ -22,11 +22,15 @@
 int ss_near_predict(struct ss_near *x, const struct ss_request *r, struct ss_summary *out,
                     struct ss_error *err)
 {
+    struct ss_run_options quick = x->run;
     struct ss_scenario *s = NULL;
     struct ss_error why = {0};
     int rc = ss_scenario_build(r, x->options->how, &s, &why);
 
-    SS_THEN(rc, ss_predict(s, &x->run, out, &why));
+    quick.level_choice = SS_LEVEL_DOUBTS; /* flows are asked about layouts alone that hold the job */
+    SS_THEN(rc, ss_predict(s, &quick, out, &why));
+    if (!rc && out->doubted && out->outcome <= SS_OUTCOME_NEAR_LIMIT)
+        rc = ss_predict(s, &x->run, out, &why);
     ss_scenario_free(s);
     if (rc && !ss_status_refuses(rc)) {
         if (err)

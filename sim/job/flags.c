@@ -100,6 +100,29 @@ int ss_flag_find_of_program(const char *name, struct ss_flag *out)
     return ss_flag_find(name, out) && out->treatment != SS_FLAG_OWN;
 }
 
+int ss_flag_is_of_model(const struct ss_flag *f)
+{
+    /* those that set no field of struct ss_model */
+    static const char others[] =
+        "--model-config --padded-vocab-size --pad-vocab-size-to --tokenizer-type --patch-tokenizer-type "
+        "--tokenizer-model "
+        "--tokenizer-name-or-path --merge-file --group-query-attention --multi-latent-attention "
+        "--multi-head-latent-attention --no-position-embedding --enable-mhc-connections "
+        "--enable-hyper-connections "
+        "--quick-geglu --glu-activation --activation-func-clamp-value --window-size --window-attn-skip-freq "
+        "--hybrid-layer-pattern --hybrid-override-pattern --mtp-hybrid-override-pattern --is-hybrid-model "
+        "--experimental-attention-variant --linear-attention-type --linear-attention-freq "
+        "--csa-compress-ratios "
+        "--mtp-num-layers --moe-layer-freq --moe-router-score-function --first-k-dense-replace "
+        "--n-shared-experts";
+    const size_t begin = offsetof(struct ss_asked, job.model);
+    const struct ss_flag_setter *s = f->setter;
+
+    return (s && s->kind < SS_FLAG_CALL && s->offset >= begin &&
+            s->offset < begin + sizeof(struct ss_model)) ||
+           ss_has_word(others, f->name);
+}
+
 const char *ss_job_word(const char *flag, int value)
 {
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)

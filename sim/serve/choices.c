@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/base.h"
+#include "job/flags.h"
 #include "report/common.h"
 #include "serve/page.h"
 #include "stepsim/flags.h"
@@ -43,32 +44,6 @@ static const char *const controls[] = {
     "--overlap-moe-expert-parallel-comm",
 };
 
-/* Flags that say a model's shape: they go when another model is chosen. */
-static const char *const shape[] = {"--model-config",
-                                    "--num-layers",
-                                    "--hidden-size",
-                                    "--ffn-hidden-size",
-                                    "--num-attention-heads",
-                                    "--num-query-groups",
-                                    "--group-query-attention",
-                                    "--kv-channels",
-                                    "--vocab-size",
-                                    "--padded-vocab-size",
-                                    "--extra-vocab-size",
-                                    "--max-position-embeddings",
-                                    "--num-experts",
-                                    "--moe-ffn-hidden-size",
-                                    "--moe-router-topk",
-                                    "--mtp-num-layers",
-                                    "--swiglu",
-                                    "--untie-embeddings-and-output-weights",
-                                    "--disable-bias-linear",
-                                    "--add-qkv-bias",
-                                    "--qk-layernorm",
-                                    "--normalization",
-                                    "--position-embedding-type",
-                                    "--use-rotary-position-embeddings"};
-
 static void add_name(void *ctx, const char *name, const char *description)
 {
     (void)description;
@@ -101,12 +76,16 @@ static json_t *names_of_controls(void)
     return all;
 }
 
-static json_t *flags_of_shape(void)
+/* Flags that go when another model is chosen. */
+static json_t *flags_of_model(void)
 {
     json_t *all = json_array();
+    struct ss_flag_walk at = {0};
+    struct ss_flag f;
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(shape); i++)
-        ss_json_append(all, ss_json_string(shape[i]));
+    while (ss_flag_next(&at, &f))
+        if (ss_flag_is_of_model(&f))
+            ss_json_append(all, ss_json_string(f.name));
     return all;
 }
 
@@ -159,7 +138,7 @@ int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error
         rc = add_list(o, lists[i], err);
     SS_THEN(rc, add_recipes(o, err));
     ss_json_set(o, "controls", names_of_controls());
-    ss_json_set(o, "shape", flags_of_shape());
+    ss_json_set(o, "shape", flags_of_model());
     ss_json_set(o, "start", words(start));
     *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;
     ss_json_free(o);

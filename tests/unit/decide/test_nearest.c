@@ -83,6 +83,19 @@ static void test_nodes(void)
     ss_nearest_free(&found);
 }
 
+/* 7.4e9 parameters in one stage, halved by two tensor ranks, take 2 + 2 bytes each beside their shards: 14.8e9 of 17e9 bytes, without
+ * activations. Shared blocks have no pipeline, so that FSDP alone holds them. */
+static void test_sharded(void)
+{
+    CU_ASSERT_EQUAL_FATAL(
+        find("--platform v100 --nodes 4 --model zamba2-7b --stack megatron-2021 --gbs 4 --seq 512 "
+             "--fp16 --tp 4 --pp 4 --mbs 1",
+             ss_nearest_find),
+        SS_OK);
+    CU_ASSERT(found.found && gives("--fsdp", "full") && gives("--pp", "1"));
+    ss_nearest_free(&found);
+}
+
 static void test_fastest(void)
 {
     CU_ASSERT_EQUAL_FATAL(find(JOB "--tp 4 --pp 4 --mbs 1", ss_nearest_find), SS_OK);
@@ -105,9 +118,9 @@ static void test_errors(void)
 SUITE(nearest)
 {
     CU_TestInfo tests[] = {
-        {"fits", test_fits},   {"nearest", test_nearest}, {"left out", test_left_out},
-        {"nodes", test_nodes}, {"fastest", test_fastest}, {"errors", test_errors},
-        CU_TEST_INFO_NULL,
+        {"fits", test_fits},     {"nearest", test_nearest}, {"left out", test_left_out},
+        {"nodes", test_nodes},   {"sharded", test_sharded}, {"fastest", test_fastest},
+        {"errors", test_errors}, CU_TEST_INFO_NULL,
     };
     return suite_run("nearest", NULL, NULL, tests);
 }

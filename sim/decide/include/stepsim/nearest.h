@@ -45,9 +45,10 @@ struct ss_nearest {
  * Finds it among the layouts that a search has (stepsim/search.h). The distance of two layouts is the sum of the doublings between their
  * degrees of tensor, context, pipeline and expert parallelism; one of virtual stages or of the micro batch counts half. A job that fits is its
  * own nearest one. Tried in this order, until something fits: layouts by their distance; the same with full recompute; the same on twice the
- * nodes. Flags that every layout is refused for are left out, and a batch that no layout divides becomes the nearest one that some layout does.
- * Only the request decides what is found. The caller ends *out with ss_nearest_free, unless the call fails. Errors: those of
- * ss_scenario_build that are no refusal (a typo, no such file), and of ss_predict.
+ * nodes. Where nothing does, the job gives up a schedule, formats of 8 and 4 bits, bf16, its stack, a batch of fewer sequences than 64 nodes have
+ * GPUs, or whole parameters (--fsdp full). Flags that every layout is refused for are left out, and a batch that no layout divides becomes the
+ * nearest one that some layout does. Only the request decides what is found. The caller ends *out with ss_nearest_free, unless the call
+ * fails. Errors: those of ss_scenario_build that are no refusal (a typo, no such file), and of ss_predict.
  */
 int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_options *options,
                     struct ss_nearest *out, struct ss_error *err);

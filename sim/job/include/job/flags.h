@@ -90,6 +90,8 @@ int ss_request_flag(const struct ss_request *r, size_t i, struct ss_flag *out);
 char ss_request_takes(const struct ss_request *r, size_t i, const struct ss_flag *f);
 /* Number of words that the flag at index i and its values are; an unknown one has all words behind it that are no flags. */
 size_t ss_request_extent(const struct ss_request *r, size_t i);
+/* Whether a flag says what a model is, its sizes, its layers or its vocabulary: another model has its own. */
+int ss_flag_is_of_model(const struct ss_flag *f);
 /* Nearest known name, written to buf; 0 when none is near. */
 int ss_flag_nearest(const char *name, char *buf, size_t size);
 /* Applies n values; on failure *why says what is wrong (a text in buf or a static one). */
