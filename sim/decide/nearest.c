@@ -1,160 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The legal layout that is nearest to a job's own: where it is looked for, and what gives way. */
+/* The legal layout that is nearest to a job's own: where it is looked for, and what is given up. */
 #include "stepsim/nearest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "decide/capacity_internal.h"
 #include "decide/nearest_internal.h"
 #include "stepsim/flags.h"
 #include "study/study_internal.h"
 
 /* Flags that say a layout, with what belongs to it. */
-static const char *const layout_flags[] = {"--tp",
-                                           "--pp",
-                                           "--cp",
-                                           "--ep",
-                                           "--etp",
-                                           "--vp",
-                                           "--num-layers-per-virtual-pipeline-stage",
-                                           "--mbs",
-                                           "--decoder-first-pipeline-num-layers",
-                                           "--decoder-last-pipeline-num-layers",
-                                           "--account-for-embedding-in-pipeline-split",
-                                           "--account-for-loss-in-pipeline-split",
-                                           "--pipeline-model-parallel-layout"};
-static const char *const recompute_flags[] = {
-    "--recompute",         "--recompute-granularity",    "--recompute-method",       "--recompute-num-layers",
-    "--recompute-modules", "--recompute-activations",    "--checkpoint-activations", "--moe-layer-recompute",
-    "--cpu-offloading",    "--cpu-offloading-num-layers"};
-/* Flags that say what is trained and on what, which no repair leaves out. */
-static const char kept_flags[] =
-    "--model --platform --card --nodes --gpus --gpus-per-node --seq --gbs --set --scale";
-
-/* ---- what gives way where all layouts are refused ---- */
-
+static const char layout_flags[] =
+    "--tp --pp --cp --ep --etp --vp --num-layers-per-virtual-pipeline-stage --mbs "
+    "--decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers "
+    "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split "
+    "--pipeline-model-parallel-layout";
+static const char recompute_flags[] =
+    "--recompute --recompute-granularity --recompute-method --recompute-num-layers --recompute-modules "
+    "--recompute-activations --checkpoint-activations --moe-layer-recompute --cpu-offloading "
+    "--cpu-offloading-num-layers";
 /* Whether a word gives one of these flags, by any of its names. */
-static int is_among(const char *word, const char *const *flags, size_t n)
+static int is_among(const char *word, const char *flags)
 {
-    char name[96];
+    char name[96], flag[64];
 
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(name, flags[i]) || ss_flag_same(name, flags[i]))
+    while ((flags = ss_near_next_flag(flags, flag)) != NULL)
+        if (!strcmp(name, flag) || ss_flag_same(name, flag))
             return 1;
     return 0;
 }
 
-static void drop(struct ss_request *r, const char *const *flags, size_t n)
+static void drop(struct ss_request *r, const char *flags)
 {
-    for (size_t i = 0; i < n; i++)
-        ss_request_drop(r, flags[i]);
-}
+    char flag[64];
 
-static int put(struct ss_near *x, const char *flag, int value, struct ss_error *err)
-{
-    char text[16];
-
-    snprintf(text, sizeof text, "%d", value);
-    ss_request_drop(&x->base, flag);
-    return ss_request_set(&x->base, flag, text, err);
-}
-
-/* Leaves a flag of the job out. A job without bf16 trains in fp16, not in fp32. */
-static int leave_out(struct ss_near *x, const char *flag, struct ss_error *err)
-{
-    ss_request_drop(&x->base, flag);
-    return strcmp(flag, "--bf16") ? SS_OK : ss_request_set(&x->base, "--fp16", NULL, err);
-}
-
-/* Finds the first flag of a refusal that the job gives and can do without. */
-static int find_blamed(const struct ss_near *x, const char *flags, char *name, size_t size)
-{
-    for (const char *p = flags; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
-        snprintf(name, size, "%.*s", (int)strcspn(p, " "), p);
-        if (!ss_has_word(kept_flags, name) && ss_request_find(&x->base, name) < x->base.n)
-            return 1;
-    }
-    return 0;
-}
-
-/* What the refusals of a space blame. */
-struct blame {
-    char flag[64]; /* that the job can do without; "": none */
-    int sequence, batch;
-};
-
-static void read_blame(struct ss_near *x, const struct ss_error *why, struct blame *out)
-{
-    const struct ss_find_result *f = x->space.found;
-    int64_t most = 0, told = 0;
-    char name[64];
-
-    *out = (struct blame){.flag = ""};
-    if (why->code && find_blamed(x, why->flags, name, sizeof name))
-        ss_copy(out->flag, sizeof out->flag, name);
-    for (int i = 0; f && i < f->nrules; i++) {
-        const struct ss_find_rule *rule = &f->rules[i];
-        out->batch |= strstr(rule->flags, "--gbs") != NULL;
-        out->sequence |= strstr(rule->flags, "--seq") != NULL;
-        if (rule->n > most && find_blamed(x, rule->flags, name, sizeof name)) {
-            most = rule->n;
-            ss_copy(out->flag, sizeof out->flag, name);
-        }
-        if (rule->n > told) {
-            told = rule->n;
-            ss_fail(&x->out->why, rule->code, NULL, 0, "%s", rule->example);
-        }
-    }
-}
-
-/* Takes what every layout is refused for out of the job: a flag, a sequence longer than the model's, or a batch that no layout
- * divides. *changed 0: there is no such thing. */
-static int repair(struct ss_near *x, const struct ss_error *why, int *changed, struct ss_error *err)
-{
-    int positions = x->space.nclusters ? x->space.clusters[0].model.max_position_embeddings : 0, batch[2];
-    struct ss_job *own = &x->own.job;
-    struct blame blame;
-
-    read_blame(x, why, &blame);
-    *changed = 1;
-    if (blame.flag[0])
-        return leave_out(x, blame.flag, err);
-    if (blame.sequence && positions > 0 && positions < own->seq_length) {
-        own->seq_length = positions;
-        return put(x, "--seq", positions, err);
-    }
-    *changed = blame.batch && x->rebatched < 2 && own->global_batch > 0;
-    if (!*changed)
-        return SS_OK;
-    int gpus = x->space.found->groups[0].gpus, n = ss_capacity_batches(own->global_batch, gpus, batch);
-    return put(x, "--gbs", x->rebatched++ ? ss_capacity_nearest(own->global_batch, gpus) : batch[n - 1], err);
-}
-
-/* Finds the legal layouts, with as little changed beside them as need be. */
-static int open_space(struct ss_near *x, struct ss_error *err)
-{
-    int changed, rc;
-
-    do {
-        struct ss_error why = {0};
-        changed = 0;
-        ss_find_space_free(&x->space);
-        rc = ss_find_space_build(&x->base, &x->find, &x->space, &why);
-        SS_THEN(rc, ss_find_walk(&x->space, &x->find, 0, &why));
-        if (rc && !ss_status_refuses(rc)) {
-            if (err)
-                *err = why;
-            return rc;
-        }
-        if (rc)
-            x->out->why = why;
-        rc = x->space.nleaves ? SS_OK : repair(x, &why, &changed, err);
-    } while (!rc && changed);
-    x->refused = !x->space.nleaves;
-    return rc;
+    while ((flags = ss_near_next_flag(flags, flag)) != NULL)
+        ss_request_drop(r, flag);
 }
 
 /* ---- where it is looked for ---- */
@@ -183,7 +66,7 @@ static int search_with(struct ss_near *x, int full, struct ss_error *err)
     SS_THEN(rc, vary(x, "vp", x->chunks, 2, err));
     SS_THEN(rc, ss_sweep_vary(&x->vary, own->dp.fsdp ? "fsdp=full" : "fsdp=none", err));
     SS_THEN(rc, full ? ss_sweep_vary(&x->vary, "recompute=full", err) : SS_OK);
-    SS_THEN(rc, open_space(x, err));
+    SS_THEN(rc, ss_near_open_space(x, err));
     return rc || x->refused ? rc : ss_near_walk(x, err);
 }
 
@@ -194,7 +77,7 @@ static int move_recompute(struct ss_request *from, struct ss_request *to, struct
 
     for (size_t i = 0; i < from->n && !rc;) {
         size_t n = ss_request_span(from, i);
-        if (!is_among(from->word[i].text, recompute_flags, SS_ARRAY_LEN(recompute_flags))) {
+        if (!is_among(from->word[i].text, recompute_flags)) {
             i += n;
             continue;
         }
@@ -244,7 +127,7 @@ static int search_own(struct ss_near *x, struct ss_error *err)
 /* Searches another number: what full recompute does not fit on nothing fits on. */
 static int search_nodes(struct ss_near *x, int nodes, struct ss_error *err)
 {
-    int rc = put(x, "--nodes", nodes, err);
+    int rc = ss_near_put(x, "--nodes", nodes, err);
 
     x->out->nodes = nodes;
     SS_THEN(rc, search_full(x, err));
@@ -279,44 +162,45 @@ static int search(struct ss_near *x, struct ss_error *err)
 
 /* What is given up where nothing else helps, one thing alone, then one after the other: a schedule, formats of 8 and 4 bits, bf16, the
  * stack, a batch of fewer sequences than 64 nodes have GPUs, parameters that are whole on each data rank, and a batch of fewer than 256 nodes have. */
-static const char *const give_up[][9] = {
-    {"--schedule"},
-    {"--fp8-format", "--fp8-recipe", "--fp8-dispatch", "--fp8-param-gather", "--fp4-format", "--fp4-recipe",
-     "--precision", "--moe-router-padding-for-fp8"},
-    {"--bf16"},
-    {"--stack"},
-    {"--gbs"},
-    {"--fsdp"},
-    {"--gbs"},
+static const char *const give_up[] = {
+    "--schedule",
+    "--fp8-format --fp8-recipe --fp8-dispatch --fp8-param-gather --fp4-format --fp4-recipe --precision "
+    "--moe-router-padding-for-fp8",
+    "--bf16",
+    "--stack",
+    "--gbs",
+    "--fsdp",
+    "--gbs",
 };
 
 /* Gives up a thing. Returns 1 where the job has it, 0 where there is nothing to give up, or an error. */
-static int give_up_one(struct ss_near *x, const char *const *flags, struct ss_error *err)
+static int give_up_one(struct ss_near *x, const char *flags, struct ss_error *err)
 {
     int enough = 64 * (x->space.clusters ? x->space.clusters[0].gpus_per_node : 8), some = 0, rc = SS_OK;
+    char flag[64];
 
-    if (!strcmp(flags[0], "--gbs")) {
+    if (!strcmp(flags, "--gbs")) {
         enough *= x->own.job.global_batch == enough ? 4 : 1;
         some = x->own.job.global_batch > 0 && x->own.job.global_batch < enough;
         x->own.job.global_batch = some ? enough : x->own.job.global_batch;
-        rc = some ? put(x, "--gbs", enough, err) : SS_OK;
+        rc = some ? ss_near_put(x, "--gbs", enough, err) : SS_OK;
         return rc ? rc : some;
     }
-    if (!strcmp(flags[0], "--fsdp")) {
+    if (!strcmp(flags, "--fsdp")) {
         some = !x->own.job.dp.fsdp;
         x->own.job.dp.fsdp = 1;
         return some;
     }
-    for (; *flags && !rc; flags++)
-        if (ss_request_find(&x->base, *flags) < x->base.n) {
+    while (!rc && (flags = ss_near_next_flag(flags, flag)) != NULL)
+        if (ss_request_find(&x->base, flag) < x->base.n) {
             some = 1;
-            rc = leave_out(x, *flags, err);
+            rc = ss_near_leave_out(x, flag, err);
         }
     return rc ? rc : some;
 }
 
 /* Searches without a thing; alone 1: the words have it again behind that. */
-static int search_without(struct ss_near *x, const char *const *flags, int alone, struct ss_error *err)
+static int search_without(struct ss_near *x, const char *flags, int alone, struct ss_error *err)
 {
     const int batch = x->own.job.global_batch, fsdp = x->own.job.dp.fsdp;
     struct ss_request before;
@@ -328,7 +212,7 @@ static int search_without(struct ss_near *x, const char *const *flags, int alone
     rc = some < 0 ? some : SS_OK;
     x->least = x->rebatched = 0;
     if (some > 0 && x->out->asked_nodes)
-        rc = put(x, "--nodes", x->out->asked_nodes, err);
+        rc = ss_near_put(x, "--nodes", x->out->asked_nodes, err);
     if (some > 0)
         SS_THEN(rc, search(x, err));
     if (alone && !x->out->found) {
@@ -358,8 +242,7 @@ static void tell_left_out(const struct ss_request *base, struct ss_nearest *out)
 {
     for (size_t i = 0; i < base->n; i += ss_request_span(base, i)) {
         const char *word = base->word[i].text;
-        if (word[0] == '-' && !is_among(word, layout_flags, SS_ARRAY_LEN(layout_flags)) &&
-            !is_among(word, recompute_flags, SS_ARRAY_LEN(recompute_flags)) &&
+        if (word[0] == '-' && !is_among(word, layout_flags) && !is_among(word, recompute_flags) &&
             ss_request_find(&out->request, word) == out->request.n)
             ss_note(&out->left_out, "%s", word);
     }
@@ -378,7 +261,7 @@ static int begin(struct ss_near *x, const struct ss_request *base, struct ss_err
     x->chunks = x->own.job.virtual_stages             ? x->own.job.virtual_stages
                 : x->own.job.layers_per_virtual_stage ? 2
                                                       : 1;
-    drop(&x->base, layout_flags, SS_ARRAY_LEN(layout_flags));
+    drop(&x->base, layout_flags);
     return SS_OK;
 }
 
@@ -420,8 +303,8 @@ static int find_fastest(struct ss_near *x, struct ss_error *err)
     x->base = own;
     ss_asked_init(&x->own);
     (void)ss_asked_parse(&x->own, &x->base, NULL, NULL, NULL);
-    drop(&x->base, layout_flags, SS_ARRAY_LEN(layout_flags));
-    drop(&x->base, recompute_flags, SS_ARRAY_LEN(recompute_flags));
+    drop(&x->base, layout_flags);
+    drop(&x->base, recompute_flags);
     memset(&x->vary, 0, sizeof x->vary);
     rc = vary(x, "cp", x->own.job.cp, 16, err);
     SS_THEN(rc, vary(x, "mbs", x->own.job.micro_batch, 4, err));

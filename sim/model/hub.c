@@ -57,7 +57,8 @@ int ss_model_known(const char *hub, char *name, size_t size, bool *found, struct
     ss_copy(name, size, slash && slash[1] ? slash + 1 : hub);
     do {
         rc = ss_data_look("workloads/models", name, ".json", file, sizeof file, found, err);
-        *found = *found && ss_data_relative(file, &rest); /* not what the current folder has under this name */
+        *found =
+            *found && ss_data_relative(file, &rest); /* not what the current folder has under this name */
     } while (!rc && !*found && shorten(name));
     return rc;
 }

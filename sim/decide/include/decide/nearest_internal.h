@@ -23,6 +23,16 @@ struct ss_near {
     int rebatched; /* times that the batch has changed for the GPUs to divide it */
 };
 
+/* ---- nearest_repair.c ---- */
+/* Copies the first of some words to name[64]. Returns what is behind it; NULL: there was none. */
+const char *ss_near_next_flag(const char *words, char *name);
+/* Sets a flag in the words that are looked with. */
+int ss_near_put(struct ss_near *x, const char *flag, int value, struct ss_error *err);
+/* Leaves a flag of the job out. A job without bf16 trains in fp16, not in fp32. */
+int ss_near_leave_out(struct ss_near *x, const char *flag, struct ss_error *err);
+/* Finds the legal layouts, with as little changed beside them as need be: x->space, or x->refused. */
+int ss_near_open_space(struct ss_near *x, struct ss_error *err);
+
 /* ---- nearest_walk.c ---- */
 /* Predicts a job as `stepsim run` does. A refusal is an outcome, whose reason gets x->out->why. */
 int ss_near_predict(struct ss_near *x, const struct ss_request *r, struct ss_summary *out,
