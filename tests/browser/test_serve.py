@@ -329,13 +329,34 @@ class Page(unittest.TestCase):
         self.assertNotEqual(*colors)
         self.web.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 2, "mobile": True})
         try:
-            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 360)
             self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=nodes] tr.here"))
-            cut = "return [...document.querySelectorAll('.wide')].filter((e) => e.scrollWidth > e.clientWidth).length"
-            self.assertEqual(self.web.execute_script(cut), 0)
+            self.web.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+            for part in ("explain", "sweep"):
+                self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, f"[data-part={part}] tbody tr"))
+            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 360)
+            cut = "return [...document.querySelectorAll('.wide:not([tabindex=\"0\"])')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.parentNode.dataset.part)"
+            self.assertEqual(self.web.execute_script(cut), [])  # the timeline alone moves sideways, by keys, too
             self.shot("serve-phone-dark")
+            self.after(lambda: self.find("[data-more]").send_keys(" --num-layers 81 --pipeline-model-parallel-layout " + "t|" * 60))
+            self.assertIn("refused", self.headline())
+            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 360)
+            self.assertLessEqual(self.web.execute_script("return document.querySelector('.top').clientHeight"), 400)  # half the screen
         finally:
             self.web.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def test_the_focus_stays(self):
+        """What was chosen or pressed has the focus when the page has drawn itself anew."""
+        focus = "const a = document.activeElement; return a.id || a.getAttribute('aria-label') || a.className"
+        self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=nodes] tr.here"))
+        self.find("[aria-label='Take 16']").send_keys(Keys.ENTER)
+        self.wait_for(lambda: self.web.execute_script("const now = document.querySelector('[data-part=nodes] tr.here th'); return now && now.textContent === '16'"))
+        self.assertEqual(self.web.execute_script(focus), "Take 16")
+        self.web.execute_script("document.getElementById('model-0').focus()")
+        self.choose("model", "qwen3-8b")
+        self.wait_for(lambda: "Changed" in self.find(".repair").text and "fits" in self.headline())
+        self.assertEqual(self.web.execute_script(focus), "model-0")
+        self.after(lambda: self.find(".repair button").send_keys(Keys.ENTER))  # Undo
+        self.assertIn(self.web.execute_script(focus), ("repair", "Nearest legal layout"))
 
     def test_screen_readers_find_names(self):
         nameless = self.web.execute_script("""

@@ -9,7 +9,7 @@ globalThis.stepsimAnswers = (() => {
       throw new Error("A browser runs no workers of a file: give this folder to a web server, as by python3 -m http.server, and open its address.");
     const reply = await fetch("stepsim.wasm");
     if (!reply.ok) throw new Error("stepsim.wasm is not beside this page: status " + reply.status);
-    return WebAssembly.compile(await reply.arrayBuffer());
+    return reply.headers.get("Content-Type") === "application/wasm" ? WebAssembly.compileStreaming(reply) : WebAssembly.compile(await reply.arrayBuffer());
   })();
   code.catch(() => {}); // each question tells it
   const workers = [], waiting = [];
@@ -17,8 +17,9 @@ globalThis.stepsimAnswers = (() => {
   const overtaken = () => new DOMException("overtaken", "AbortError");
 
   async function hire() {
-    const compiled = await code, w = {worker: new Worker("worker.js"), question: null};
-    w.worker.postMessage({code: compiled});
+    if (location.protocol === "file:") await code;
+    const w = {worker: new Worker("worker.js"), question: null}; // reads its scripts while the module is compiled
+    w.worker.postMessage({code: await code});
     w.worker.onmessage = ({data}) => finish(w, data);
     w.worker.onerror = (e) => finish(w, {failed: e.message});
     return w;

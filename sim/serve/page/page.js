@@ -41,6 +41,15 @@ const valuesOf = (c, value) => {
 const FILES = [["job file", "job.args", "/job.args"], ["report", "report.html", "/report.html"], ["timeline (SVG)", "timeline.svg", "/timeline.svg"],
   ["nodes (CSV)", "nodes.csv", "/nodes.csv"], ["values (CSV)", "sweep.csv", "/sweep.csv"], ["values (SVG)", "sweep.svg", "/sweep.svg"]];
 
+// Draws anew, and the focus stays: on the control of the same id, else on the button with the same words, else on the first one.
+function drawAnew(root, draw) {
+  const had = root.contains(document.activeElement) ? document.activeElement : null, words = (b) => b.getAttribute("aria-label") || b.textContent;
+  draw();
+  if (!had || root.contains(document.activeElement)) return;
+  const buttons = [...root.querySelectorAll("button")], again = had.id ? document.getElementById(had.id) : buttons.find((b) => words(b) === words(had)) || buttons[0];
+  (again || root).focus({preventScroll: true});
+}
+
 class Panel {
   constructor(index, text) {
     this.root = document.getElementById("job").content.firstElementChild.cloneNode(true);
@@ -70,8 +79,10 @@ class Panel {
   read(text) {
     this.job = jobOf(unitsOf(text), choices.controls);
     this.more.value = this.job.more;
-    for (const group of this.root.querySelectorAll("[data-group]")) group.replaceChildren();
-    for (const c of CONTROLS) this.$(`[data-group=${c.group}]`).append(this.control(c));
+    drawAnew(this.$("form"), () => {
+      for (const group of this.root.querySelectorAll("[data-group]")) group.replaceChildren();
+      for (const c of CONTROLS) this.$(`[data-group=${c.group}]`).append(this.control(c));
+    });
     const select = this.part("sweep").querySelector("select"), kept = select.value || "--tp";
     select.replaceChildren(...CONTROLS.filter((c) => !c.on && c.flag !== "--fp8-format").map((c) => new Option(c.label, c.flag, false, c.flag === kept)));
   }
@@ -146,6 +157,7 @@ class Panel {
       this.draw();
       offers = this.run.verdict === "too large";
       document.documentElement.dataset.answeredIn = Math.round(performance.now() - began);
+      document.documentElement.dataset.firstAnswer ||= Math.round(performance.now()); // behind the click that opened the page
     } catch (e) {
       if (e.name === "AbortError") return;
       this.refuse(e);
@@ -185,7 +197,7 @@ class Panel {
     if (this.index === 0) document.title = word + " \u2013 stepsim";
   }
 
-  repair(...children) { this.$(".repair").replaceChildren(...children); }
+  repair(...children) { drawAnew(this.$(".repair"), () => this.$(".repair").replaceChildren(...children)); }
 
   offer(text) {
     this.repair(text ? make("p", {}, text) : "", button("Nearest legal layout", () => this.mend("/nearest.json")), button("Fastest (search)", () => this.mend("/fastest.json")));
@@ -292,7 +304,7 @@ class Panel {
     const at = this.part(part).querySelector("div");
     try {
       const data = await ask(path, parameters, this.signal(part));
-      draw(at, data);
+      drawAnew(at, () => draw(at, data));
     } catch (e) {
       if (e.name !== "AbortError") at.replaceChildren(make("p", {class: "error"}, told(e)));
     }
@@ -346,7 +358,7 @@ function beginPaste() {
 const joined = (units) => units.map((u) => u.join(" ")).join(" ");
 
 async function begin() {
-  choices = await ask("/choices.json", {});
+  choices = globalThis.stepsimChoices || await ask("/choices.json", {});
   const texts = textsOf(location.hash), recipe = document.getElementById("recipe");
   show(texts.length ? texts : [choices.start.length ? joined(choices.start) : FIRST]);
   recipe.append(...Object.keys(choices.recipes).map((n) => new Option(n, n)));
