@@ -334,7 +334,7 @@ class Page(unittest.TestCase):
             for part in ("explain", "sweep"):
                 self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, f"[data-part={part}] tbody tr"))
             self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 360)
-            cut = "return [...document.querySelectorAll('.wide:not([tabindex=\"0\"])')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.parentNode.dataset.part)"
+            cut = "return [...document.querySelectorAll('.wide:not([tabindex=\"0\"])')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.closest('[data-part]').dataset.part + ': ' + e.clientWidth + ' of ' + e.scrollWidth)"
             self.assertEqual(self.web.execute_script(cut), [])  # the timeline alone moves sideways, by keys, too
             self.shot("serve-phone-dark")
             self.after(lambda: self.find("[data-more]").send_keys(" --num-layers 81 --pipeline-model-parallel-layout " + "t|" * 60))
