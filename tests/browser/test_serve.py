@@ -79,7 +79,7 @@ class Page(unittest.TestCase):
         self.wait_for(lambda: self.answers() > 0)
 
     def wait_for(self, what):
-        WebDriverWait(self.web, 3600, 0.02).until(lambda _: what())
+        WebDriverWait(self.web, 3600, 0.05).until(lambda _: what())
 
     def answers(self):
         return int(self.web.execute_script("return document.documentElement.dataset.ready || 0"))
