@@ -128,11 +128,13 @@ draw() {
     function text(x, y, anchor, s) { printf "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, s }
     END {
         split("#3f78b5 #7fa8d1 #b9cfe6 #d99a2b #4f9d55 #a3cfa6 #7b5ea7", colour, " ")
-        left = 44; base = 270; high = 220; bar = 18; group = fabrics * bar + 24
+        left = 44; base = 310; high = 220; bar = 18; tall_all = 384; group = fabrics * bar + 24
         wide = left + jobs * group + 8
-        printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"340\" viewBox=\"0 0 %d 340\" ", wide, wide
+        printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" ", wide, tall_all, wide, tall_all
         print "font-family=\"sans-serif\" font-size=\"12\">\n<title>Iteration on seven fabrics against rails at 1:1</title>"
-        printf "<rect width=\"%d\" height=\"340\" fill=\"#ffffff\"/>\n", wide
+        printf "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n", wide, tall_all
+        print "<text x=\"16\" y=\"28\" font-size=\"17\" font-weight=\"600\">An iteration on seven fabrics</text>"
+        text(16, 50, "start", "times that on rails at 1:1; 16 nodes of 8 H200, a NIC of 400 Gb/s a GPU")
         for (y = 1; y <= most; y++) {
             at_y = base - high * y / most
             printf "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#d5dae0\"/>\n", left, wide - 8, at_y, at_y
@@ -151,9 +153,10 @@ draw() {
             text(x + fabrics * bar / 2, base + 18, "middle", name)
         }
         for (k = 1; k <= fabrics; k++) {
-            x = left + (k - 1) * (wide - left) / fabrics
-            printf "<rect x=\"%.1f\" y=\"310\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", x, colour[k]
-            text(x + 17, 320, "start", says[k])
+            if (k == 1 || legend + 17 + 7.6 * length(says[k]) > wide - 8) { legend = left; line++ }
+            printf "<rect x=\"%.1f\" y=\"%d\" width=\"12\" height=\"12\" fill=\"%s\"/>\n", legend, 328 + 20 * line, colour[k]
+            text(legend + 17, 338 + 20 * line, "start", says[k])
+            legend += 17 + 7.6 * length(says[k]) + 16
         }
         print "</svg>"
     }' "$dir/bars" > docs/guide/pictures/study-fabrics.svg

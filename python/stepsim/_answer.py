@@ -44,15 +44,17 @@ class _Drawn:
     _words: Tuple[str, ...] = ()
     _texts: Mapping[str, str] = {}
 
-    def svg(self, picture: Optional[str] = None) -> Svg:
-        """A picture as text of SVG: of a run "gantt" (the usual one), "memory" or "card"; of compare "picture" or "card"; of the others they have one."""
+    def svg(self, picture: Optional[str] = None, width: Optional[int] = None) -> Svg:
+        """A picture as text of SVG, so many pixels wide: of a run "gantt" (the usual one), "memory" or "card"; of compare "picture" or "card"; the
+        others have one."""
         kinds = PICTURES.get(command_of(self._words), {}) if self._words else {}
         if not kinds:
             raise usage('this answer has no picture', 'run, compare, sweep, search, capacity, validate and schedules have')
         name = picture or next(iter(kinds))
         if name not in kinds:
             raise usage(f'no picture "{name}" of this answer', 'choose one of ' + ', '.join(kinds))
-        return Svg(_program.drawn(self._words, self._texts, kinds[name], '.svg'))
+        wide = () if width is None else ('--width', str(width))
+        return Svg(_program.drawn((*self._words, *wide), self._texts, kinds[name], '.svg'))
 
     def report(self) -> Page:
         """The page of `--report` as text of HTML."""

@@ -157,7 +157,7 @@ static double draw_heading(const struct panel *p, FILE *out)
     int at = snprintf(text, sizeof text, "%d node%s, %d GPUs%s%s", g->nodes, g->nodes == 1 ? "" : "s",
                       g->gpus, words[0] ? ", " : "", words);
     if (g->best >= 0)
-        at += snprintf(text + at, sizeof text - (size_t)at, "; best (large): %s, %s",
+        at += snprintf(text + at, sizeof text - (size_t)at, "; best: %s, %s",
                        ss_find_layout(&p->f->points[g->best], layout, sizeof layout),
                        ss_text_time(p->f->points[g->best].summary.iteration_s, time, sizeof time));
     else
@@ -190,7 +190,8 @@ static double draw_legend(double y, double right, FILE *out)
     static const char *const words[] = {[FITS] = "fits",
                                         [NEAR_LIMIT] = "near limit",
                                         [FRONT] = "no layout is better in nodes, time and memory",
-                                        [FRONT + 1] = "whisker: memory of 90 % of such jobs"};
+                                        [FRONT + 1] =
+                                            "large: the best, whisker: memory of 90 % of such jobs"};
     static const int order[] = {FRONT, NEAR_LIMIT, FITS, FRONT + 1};
     double x = LEFT;
 

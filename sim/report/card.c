@@ -101,6 +101,23 @@ static double put_answer(const struct card *c, FILE *out)
     return y + ss_svg_lines(out, c->margin, y, wide, "small muted", text);
 }
 
+/* Counts the rows of the steps and sums up those that are too small for one. */
+static int count_rows(const struct card *c, double *rest)
+{
+    const struct ss_card_steps *s = c->steps;
+    double whole = c->run->summary.iteration_s;
+    int rows = 1 + s->nchanges;
+
+    *rest = 0;
+    for (int i = 0; i < s->n; i++) {
+        int small = fabs(s->step[i].seconds) < LEAST_STEP * whole;
+        *rest += small ? s->step[i].seconds : 0;
+        rows += !small;
+    }
+    *rest = fabs(*rest) > 1e-4 * whole ? *rest : 0;
+    return rows + (*rest != 0);
+}
+
 /* ---- the folded iteration ---- */
 
 /* Chooses the stages that have a row: all, or some at equal distances. */
@@ -109,6 +126,7 @@ static void choose_rows(struct card *c)
     const struct ss_program *p = c->k->program;
     const struct ss_record_book *b = &c->k->part[0].book;
     int stages = 0;
+    double rest;
 
     for (int i = 0; i < p->nclasses; i++)
         stages = p->classes[i].stage >= stages ? p->classes[i].stage + 1 : stages;
@@ -121,7 +139,8 @@ static void choose_rows(struct card *c)
                 break;
             }
     }
-    c->pitch = fmin(56, ROWS_HEIGHT / (c->nrows ? c->nrows : 1));
+    c->pitch =
+        fmin(56, (ROWS_HEIGHT - 10 * fmin(4, fmax(0, count_rows(c, &rest) - 9))) / (c->nrows ? c->nrows : 1));
     c->height = floor(fmax(c->pitch - 3, 3));
 }
 
@@ -232,7 +251,7 @@ static double put_memory(const struct card *c, double y, double top)
     for (int s = 0; s < r->nstages; s++)
         most = fmax(most, r->stages[s].device * (1 + fmax(0, c->run->summary.memory_high_pct) / 100));
     double scale = c->memory_width / (1.04 * most), limit = c->memory_left + r->capacity * scale,
-           step = ss_round_step(most / SS_GIB, 4);
+           step = ss_round_step(most / SS_GIB, 6);
     ss_svg_text(c->out, c->memory_left - STAGE, y, "part", "Memory of each stage");
     for (double at = 0; at * SS_GIB <= most; at += step) {
         snprintf(text, sizeof text, "%g%s", at, at > 0 ? "" : " GiB");
@@ -370,23 +389,6 @@ static double put_long_changes(const struct card *c, double y, FILE *out)
             14 + ss_svg_lines(out, c->margin, y + height, c->width - 2 * c->margin - 90, "small muted", text);
     }
     return height;
-}
-
-/* Counts the rows of the steps and sums up those that are too small for one. */
-static int count_rows(const struct card *c, double *rest)
-{
-    const struct ss_card_steps *s = c->steps;
-    double whole = c->run->summary.iteration_s;
-    int rows = 1 + s->nchanges;
-
-    *rest = 0;
-    for (int i = 0; i < s->n; i++) {
-        int small = fabs(s->step[i].seconds) < LEAST_STEP * whole;
-        *rest += small ? s->step[i].seconds : 0;
-        rows += !small;
-    }
-    *rest = fabs(*rest) > 1e-4 * whole ? *rest : 0;
-    return rows + (*rest != 0);
 }
 
 /* Draws the steps below y, as high as they need or as there is room. Returns the last line of the card. */

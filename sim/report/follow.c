@@ -120,10 +120,10 @@ int ss_follow_label(struct ss_follow *f, int cls, int slot, int event)
     return collective < 0 ? SS_LABEL_OTHER : f->program->collectives[collective].label;
 }
 
-bool ss_stream_of_experts(const struct ss_program *p, int cls, int stream)
+int ss_stream_label(const struct ss_program *p, int cls, int stream)
 {
     struct ss_stream_cursor c = {0};
 
     next_post(p, cls, stream, &c);
-    return c.collective >= 0 && p->collectives[c.collective].label == SS_LABEL_EP;
+    return c.collective >= 0 ? p->collectives[c.collective].label : SS_LABEL_OTHER;
 }

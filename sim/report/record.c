@@ -184,10 +184,9 @@ const char *ss_lane_name(const struct ss_program *p, const struct ss_lane *lane,
     if (lane->kind == SS_LANE_COMPUTE) {
         snprintf(buf, size, "compute");
     } else if (lane->kind == SS_LANE_STREAM) {
-        if (ss_stream_of_experts(p, lane->cls, lane->index))
-            snprintf(buf, size, "collectives %d, ep", lane->index);
-        else
-            snprintf(buf, size, lane->index ? "collectives %d" : "collectives", lane->index);
+        int label = ss_stream_label(p, lane->cls, lane->index);
+        const char *words = label == SS_LABEL_OTHER ? "collectives" : ss_label_words(label);
+        snprintf(buf, size, "%s", words + (strncmp(words, "exposed ", 8) ? 0 : 8));
     } else {
         const struct ss_channel *c = &p->channels[lane->index];
         int same = 0;

@@ -63,14 +63,22 @@ static double lane_height(const struct ss_lane *lane)
     return lane->kind == SS_LANE_COMPUTE ? ROW : THIN;
 }
 
-/* Returns 1 if a lane is drawn: something used it. */
+/* Returns 1 if a lane is drawn: something used it, collectives for a thousandth of what is shown. */
 static int drawn(const struct chart *c, int lane)
 {
     const struct ss_lane *first = &c->book->lanes[lane];
+    double used = 0, shown = 0;
     size_t n = 0;
 
-    for (int i = 0; i < c->k->fold.n; i++)
-        n += c->k->part[i].book.lanes[lane].n;
+    for (int i = 0; i < c->k->fold.n; i++) {
+        const struct ss_lane *l = &c->k->part[i].book.lanes[lane];
+        shown += c->k->fold.part[i].end - c->k->fold.part[i].start;
+        n += l->n;
+        for (size_t b = 0; b < l->n && first->kind == SS_LANE_STREAM; b++)
+            used += l->boxes[b].end - l->boxes[b].start;
+    }
+    if (first->kind == SS_LANE_STREAM && used < 1e-3 * shown)
+        n = 0;
     return c->book->shown[first->cls] && (first->kind == SS_LANE_COMPUTE || (c->lanes && n > 0));
 }
 

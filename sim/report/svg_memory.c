@@ -234,7 +234,7 @@ void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
         panels += stands_for_stage(&k, c);
     }
     k.top_bytes = k.top_bytes > 0 ? 1.04 * k.top_bytes : 1;
-    ss_svg_begin(out, LEFT + k.width + RIGHT, y + panels * (PANEL + GAP) + 34, title,
+    ss_svg_begin(out, LEFT + k.width + RIGHT, y + panels * (PANEL + GAP) + 10, title,
                  "A panel for each pipeline stage, the class of ranks that needs most there; memory is "
                  "stacked by what "
                  "it holds. The dashed line is the card's capacity, the circle the peak, the whisker what 90 "

@@ -139,6 +139,23 @@ static size_t put_slot(const struct sheet *k, const struct ss_schedule_strip *s,
     return next;
 }
 
+/* Returns the share of the iteration that the rank idles that idles most between its first and its last slot. */
+static double idle_between(const struct ss_schedule_strip *s)
+{
+    double most = 0, start = 0, busy = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct ss_slot_time *t = &s->slots[i];
+        if (i == 0 || t->rank != s->slots[i - 1].rank) {
+            start = t->start;
+            busy = 0;
+        }
+        busy += t->end - t->start;
+        most = fmax(most, t->end - start - busy);
+    }
+    return s->length > 0 ? most / s->length : 0;
+}
+
 /* Writes the title of a panel. Returns its height; without a stream it only measures. */
 static double put_title(const struct sheet *k, const struct ss_schedule_strip *s, double y, FILE *out)
 {
@@ -148,8 +165,10 @@ static double put_title(const struct sheet *k, const struct ss_schedule_strip *s
         ss_text_time(s->length, time, sizeof time);
     else
         snprintf(time, sizeof time, "%.6g", s->length);
-    snprintf(text, sizeof text, "%s: %s, a rank idles up to %.1f %%, keeps up to %.4g %s", s->name, time,
-             100 * s->bubble_fraction, s->kept, k->seconds ? "GiB of activations" : "microbatches");
+    snprintf(text, sizeof text,
+             "%s: %s, a rank idles up to %.1f %% (%.1f %% between its slots), keeps up to %.4g %s", s->name,
+             time, 100 * s->bubble_fraction, 100 * idle_between(s), s->kept,
+             k->seconds ? "GiB of activations" : "microbatches");
     return TITLE + ss_svg_lines(out, LEFT, y + 16, k->width, "", text);
 }
 

@@ -315,7 +315,7 @@ static void put_names(struct ss_trace *t, int cls)
     }
     for (int s = 0; s < p->classes[cls].nstreams; s++) {
         snprintf(name, sizeof name, "collectives, stream %d%s", s,
-                 ss_stream_of_experts(p, cls, s) ? ", ep" : "");
+                 ss_stream_label(p, cls, s) == SS_LABEL_EP ? ", ep" : "");
         ss_trace_title(&t->w, "thread_name", cls, SS_TID_STREAM + s, name);
     }
     for (int m = 0; m < SS_MEM_COUNT; m++)

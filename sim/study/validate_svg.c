@@ -237,10 +237,10 @@ static int draw(struct view *w, const char *description, const char *caption, do
     snprintf(words, sizeof words, "%s%s", caption,
              w->times || w->beyond <= w->most ? "" : "; what is off by more is at the edge");
     w->width = (width > 0 ? width : USUAL) - LEFT - RIGHT;
-    double second = 40 + ss_svg_lines(NULL, LEFT, 22, w->width, "", title);
+    double second = 42 + ss_svg_lines(NULL, LEFT, 22, w->width, "title", title);
     w->top = second + 12 + ss_svg_lines(NULL, LEFT, second, w->width, "muted", words);
     ss_svg_begin(out, LEFT + w->width + RIGHT, draw_legend(w, NULL), title, description);
-    ss_svg_lines(out, LEFT, 22, w->width, "", title);
+    ss_svg_lines(out, LEFT, 22, w->width, "title", title);
     ss_svg_lines(out, LEFT, second, w->width, "muted", words);
     draw_axes(w, out);
     for (int i = 0; i < v->nrows; i++)

@@ -96,7 +96,7 @@ stepsim sweep --vary nod> nodes=
 stepsim run --set ss.nic.ef> ss.nic.efficiency=
 stepsim schedule show zb-> zb-h1 zb-h2 zb-v zb-interleaved
 stepsim schedule search --microb> --microbatches
-stepsim schedule search --platform h800 --wid> 
+stepsim schedule search --platform h800 --wid> --width
 stepsim list > models platforms cards stacks schedules props
 stepsim help platform > show draw check new import
 stepsim nosuch > 

@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -197,7 +198,24 @@ class Drawn(unittest.TestCase):
         self.assertIn('<svg', answer.svg()._repr_svg_())
         self.assertIn('srcdoc="&lt;', answer.report()._repr_html_())
         self.assertIn('<svg', stepsim.compare(others={'tp': 2}, **SMALL).svg())
-        self.assertIn('<svg', stepsim.sweep(**{**SMALL, 'tp': [2, 4]}).svg())
+        self.assertIn(' width="640"', stepsim.sweep(**{**SMALL, 'tp': [2, 4]}).svg(width=640))
+        two = self.file('two.svg')
+        self.assertIn(' width="700" height="2640"', stepsim.compare(dict(SMALL), dict(SMALL, tp=2), card=two, width=700).svg('card', width=700))
+        with open(two, encoding="utf-8") as f:
+            self.assertIn(' width="700" height="2640"', f.read())
+        self.assertRaisesRegex(stepsim.Error, '--width without --gantt, --card', stepsim.run, width=700, **SMALL)
+
+    def test_other_kinds_of_pictures(self):
+        """PNG and PDF by rsvg-convert, which is an error where neither it nor Chromium is."""
+        made = [self.file('x.png'), self.file('x.pdf')]
+        if not shutil.which('rsvg-convert'):
+            self.skipTest('rsvg-convert is not installed')
+        stepsim.sweep(picture=made[0], width=600, **{**SMALL, 'tp': [2, 4]})
+        stepsim.run(picture=made[1], **SMALL)
+        for path, head in zip(made, (b'\x89PNG', b'%PDF')):
+            with open(path, 'rb') as f:
+                self.assertEqual(f.read()[:4], head)
+        self.assertRaisesRegex(stepsim.Error, 'no such kind of picture', stepsim.run, picture='x.jpg', **SMALL)
 
     def test_what_a_notebook_shows(self):
         answer = stepsim.run(**SMALL)

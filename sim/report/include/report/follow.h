@@ -44,8 +44,8 @@ int ss_follow_post(struct ss_follow *f, int cls, int collective, struct ss_place
 int ss_follow_label(struct ss_follow *f, int cls, int slot, int event);
 const struct ss_event *ss_place_event(const struct ss_program *p, int cls, int slot, int event);
 
-/* Returns true if a class posts exchanges of experts on this stream; names of lanes in pictures and
- * traces say so. */
-bool ss_stream_of_experts(const struct ss_program *p, int cls, int stream);
+/* Returns the label of the first collective that a class posts on this stream, SS_LABEL_OTHER where there is none; names of lanes in
+ * pictures and traces come from it. */
+int ss_stream_label(const struct ss_program *p, int cls, int stream);
 
 #endif
