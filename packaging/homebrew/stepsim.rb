@@ -10,6 +10,7 @@ class Stepsim < Formula
   depends_on "cmake" => :build
   depends_on "ninja" => :build
   depends_on "pkgconf" => :build
+  depends_on "cminpack"
   depends_on "hwloc"
   depends_on "jansson"
   depends_on "libmicrohttpd"
@@ -22,7 +23,6 @@ class Stepsim < Formula
   def install
     args = %W[
       -DSS_SIMGRID=OFF
-      -DSS_CMINPACK=OFF
       -DSS_MPI=OFF
       -DSS_TESTS=OFF
       -DSS_PROBE=OFF
