@@ -31,9 +31,11 @@ int ss_gantt_init(struct ss_gantt *k, const struct ss_program *p, const struct s
 
 void ss_gantt_free(struct ss_gantt *k)
 {
-    for (int i = 0; i < SS_FOLD_PARTS; i++)
+    for (int i = 0; i < SS_FOLD_PARTS; i++) {
         if (k->part[i].book.program)
             ss_book_free(&k->part[i].book);
+        ss_bins_free(&k->part[i].memory);
+    }
     for (int c = 0; k->second && c < k->program->nclasses; c++)
         free(k->second[c]);
     free(k->second);

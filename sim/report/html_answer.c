@@ -351,7 +351,7 @@ void ss_html_memory(const struct ss_page *page)
     FILE *out = page->out;
 
     fputs("<div class=\"wide\">\n", out);
-    ss_svg_memory(page->bins, page->timeline, page->extra, page->memory_title, page->width, out);
+    ss_svg_memory(page->gantt, page->timeline, page->extra, page->memory_title, page->width, out);
     fputs("</div>\n<div class=\"wide\"><table><caption>GiB on one GPU at the peak</caption>\n<thead><tr><th "
           "scope=\"col\">Class</th><th scope=\"col\">Ranks</th>",
           out);

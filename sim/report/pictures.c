@@ -60,6 +60,9 @@ static void on_memory(void *ctx, int cls, int slot, int event, double time, int 
 
     (void)slot, (void)event;
     ss_bins_memory(&a->bins, cls, time, mem, bytes);
+    for (int i = 0; i < a->gantt.fold.n; i++)
+        if (a->gantt.part[i].memory.n)
+            ss_bins_memory(&a->gantt.part[i].memory, cls, time, mem, bytes);
 }
 
 static int replay(struct album *a, int engine, struct ss_error *err)
@@ -83,8 +86,11 @@ static int replay(struct album *a, int engine, struct ss_error *err)
     if (rc)
         return rc;
     ss_bins_end(&a->bins);
-    for (int i = 0; i < a->gantt.fold.n; i++)
+    for (int i = 0; i < a->gantt.fold.n; i++) {
         a->book.failed |= a->gantt.part[i].book.failed;
+        if (a->gantt.part[i].memory.n)
+            ss_bins_end(&a->gantt.part[i].memory);
+    }
     if (a->book.failed || (a->trace && ss_trace_failed(a->trace)))
         return ss_nomem(err);
     return SS_OK;
@@ -131,7 +137,7 @@ static int draw(struct album *a, int engine, const struct ss_memory_extra *extra
         ss_svg_gantt(&a->gantt, title, r->width);
     }
     if (r->memory)
-        ss_svg_memory(&a->bins, a->timeline, extra, memory_title, r->width, r->memory);
+        ss_svg_memory(&a->gantt, a->timeline, extra, memory_title, r->width, r->memory);
     if (r->card)
         rc = ss_card_write(&a->gantt, r->run, r->steps, r->width, r->card);
     if (!rc && r->report) {
@@ -163,6 +169,23 @@ static int set_window(struct album *a, struct ss_fold *fold)
     return !(a->end > a->start);
 }
 
+/* Divides the bins of the whole among the parts, by their length. */
+static int init_memory(struct album *a)
+{
+    const struct ss_fold *fold = &a->gantt.fold;
+    double all = 0;
+    int rc = SS_OK;
+
+    for (int i = 0; i < fold->n; i++)
+        all += fold->part[i].end - fold->part[i].start;
+    for (int i = 0; i < fold->n && !rc; i++) {
+        double share = all > 0 ? (fold->part[i].end - fold->part[i].start) / all : 1;
+        rc = ss_bins_init(&a->gantt.part[i].memory, a->program, fold->part[i].start, fold->part[i].end,
+                          1 + (int)(share * (a->bins.n - 1)));
+    }
+    return rc;
+}
+
 static int init(struct album *a, const struct ss_fold *fold)
 {
     const struct ss_program *p = a->program;
@@ -171,13 +194,14 @@ static int init(struct album *a, const struct ss_fold *fold)
     int rc = ss_bins_init(&a->bins, p, a->start, a->end, bins > BINS ? BINS : bins > 50 ? (int)bins : 50);
 
     SS_THEN(rc, ss_book_init(&a->book, p, a->start, a->end, a->makespan, BOXES));
-    if (!rc && (r->gantt || r->card || r->steps)) {
+    if (!rc && (r->gantt || r->card || r->steps || r->memory || r->report)) {
         a->gantt.timeline = a->timeline;
         a->gantt.color = r->color;
         a->gantt.row = 24;
         a->gantt.lanes = r->window_end > r->window_start;
         rc = ss_gantt_init(&a->gantt, p, fold, a->makespan, BOXES);
         SS_THEN(rc, ss_gantt_pairs(&a->gantt, r->run ? r->run->schedule : NULL));
+        SS_THEN(rc, r->memory || r->report ? init_memory(a) : SS_OK);
     }
     return rc;
 }
@@ -187,7 +211,7 @@ static int draw_all(const struct ss_program *program, const struct ss_timeline *
 {
     struct album a = {.program = program, .timeline = timeline, .request = request};
     int folded = !request->whole && !(request->window_end > request->window_start) &&
-                 (request->gantt || request->card || request->steps);
+                 (request->gantt || request->card || request->steps || request->memory);
     struct ss_memory_extra extra = {0};
     struct ss_fold fold;
     int rc =

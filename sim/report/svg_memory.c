@@ -17,7 +17,8 @@
 #define GAP 22.0
 
 struct chart {
-    const struct ss_bins *bins;
+    const struct ss_program *program;
+    const struct ss_gantt *parts; /* placed */
     const struct ss_timeline *timeline;
     const struct ss_memory_extra *extra;
     FILE *out;
@@ -36,7 +37,7 @@ static double static_bytes(const struct ss_program *p, int cls)
 
 static double peak_bytes(const struct chart *k, int cls)
 {
-    double sum = static_bytes(k->bins->program, cls) + k->extra->overhead[cls];
+    double sum = static_bytes(k->program, cls) + k->extra->overhead[cls];
 
     for (int m = 0; m < SS_MEM_COUNT; m++)
         sum += k->timeline->dynamic_peak[cls][m];
@@ -46,7 +47,7 @@ static double peak_bytes(const struct chart *k, int cls)
 /* Returns 1 if `cls` is the class of its stage with the highest peak. */
 static int stands_for_stage(const struct chart *k, int cls)
 {
-    const struct ss_program *p = k->bins->program;
+    const struct ss_program *p = k->program;
 
     for (int c = 0; c < p->nclasses; c++) {
         if (c == cls || p->classes[c].stage != p->classes[cls].stage)
@@ -72,9 +73,8 @@ static void put_point(const struct chart *k, char command, double x, double y)
 }
 
 /* Returns the sum of the layers 0..m in one bin. m = SS_MEM_COUNT: with the bytes beside the tensors. */
-static double level(const struct chart *k, int cls, int bin, int m)
+static double level(const struct chart *k, const struct ss_bins *b, int cls, int bin, int m)
 {
-    const struct ss_bins *b = k->bins;
     double sum = k->extra->overhead[cls];
 
     for (int i = 0; i <= m && i < SS_MEM_COUNT; i++)
@@ -84,19 +84,20 @@ static double level(const struct chart *k, int cls, int bin, int m)
 
 /* Draws one layer from its top down to the axis. Layers are drawn from the last to the first, so that
  * they stack. */
-static void put_layer(const struct chart *k, int cls, int m, double bottom)
+static void put_layer(const struct chart *k, int part, int cls, int m, double bottom)
 {
-    const struct ss_bins *b = k->bins;
+    const struct ss_gantt_part *p = &k->parts->part[part];
+    const struct ss_bins *b = &p->memory;
     double last = -1;
     char fill[40];
 
     fputs("<path d=\"", k->out);
-    put_point(k, 'M', LEFT, bottom);
+    put_point(k, 'M', p->x, bottom);
     for (int i = 0; i < b->n; i++) {
-        double y = m < 0 ? y_of(k, bottom, k->extra->overhead[cls]) : y_of(k, bottom, level(k, cls, i, m));
+        double y = m < 0 ? y_of(k, bottom, k->extra->overhead[cls]) : y_of(k, bottom, level(k, b, cls, i, m));
         if (y != last) {
             fputc('L', k->out);
-            ss_svg_number(k->out, LEFT + k->width * i / b->n);
+            ss_svg_number(k->out, p->x + p->width * i / b->n);
             fputs(" ", k->out);
             ss_svg_number(k->out, last < 0 ? y : last);
             fputc('V', k->out);
@@ -105,7 +106,7 @@ static void put_layer(const struct chart *k, int cls, int m, double bottom)
         last = y;
     }
     fputc('H', k->out);
-    ss_svg_number(k->out, LEFT + k->width);
+    ss_svg_number(k->out, p->x + p->width);
     fputc('V', k->out);
     ss_svg_number(k->out, bottom);
     fprintf(k->out, "Z\" fill=\"%s\"><title>%s</title></path>\n",
@@ -125,18 +126,29 @@ static void put_capacity(const struct chart *k, double bottom)
     fputs("\"/>\n", k->out);
 }
 
+/* Returns where a time is drawn, NaN: it is in no part that is drawn. */
+static double x_of(const struct chart *k, double time)
+{
+    for (int i = 0; i < k->parts->fold.n; i++) {
+        const struct ss_gantt_part *p = &k->parts->part[i];
+        double share = (time - p->memory.start) / (p->memory.width * p->memory.n);
+        if (share >= 0 && share <= 1)
+            return p->x + p->width * share;
+    }
+    return NAN;
+}
+
 /* Draws a circle at the peak, and writes what ran then. */
 static void put_peak(const struct chart *k, int cls, double bottom)
 {
-    const struct ss_bins *b = k->bins;
     double time = k->timeline->peak_time[cls], peak = peak_bytes(k, cls), dynamic = 0;
-    double x = LEFT + k->width * (time - b->start) / (b->width * b->n);
+    double x = x_of(k, time);
     char text[200], name[96], brief[48], slot[64] = "", when[48];
 
     for (int m = 0; m < SS_MEM_COUNT; m++)
         dynamic += k->timeline->dynamic_peak[cls][m];
-    if (b->program->classes[cls].nslots > 0 && dynamic > 0)
-        ss_slot_name(b->program, cls, k->timeline->peak_slot[cls], slot, sizeof slot);
+    if (k->program->classes[cls].nslots > 0 && dynamic > 0)
+        ss_slot_name(k->program, cls, k->timeline->peak_slot[cls], slot, sizeof slot);
     snprintf(text, sizeof text, "peak %.2f GiB at %s%s%s", peak / SS_GIB,
              ss_text_time(time, when, sizeof when), slot[0] ? ", in " : "", slot);
     if (isfinite(k->extra->low_pct) && isfinite(k->extra->high_pct)) {
@@ -148,13 +160,13 @@ static void put_peak(const struct chart *k, int cls, double bottom)
                 at, low, high, at - 4, low, peak * (1 + k->extra->low_pct / 100) / SS_GIB,
                 peak * (1 + k->extra->high_pct / 100) / SS_GIB);
     }
-    double left = k->width - 24 - ss_text_width(ss_class_name(b->program, cls, name, sizeof name), 12);
+    double left = k->width - 24 - ss_text_width(ss_class_name(k->program, cls, name, sizeof name), 12);
     ss_svg_text(k->out, LEFT, bottom - PANEL - 5, "", name);
     snprintf(brief, sizeof brief, "peak %.2f GiB",
              peak / SS_GIB); /* in a narrow picture; the circle has the rest */
     ss_svg_text(k->out, LEFT + k->width, bottom - PANEL - 5, "small muted end",
                 ss_text_width(text, 11) > left ? brief : text);
-    if (x < LEFT || x > LEFT + k->width)
+    if (isnan(x))
         return;
     fprintf(k->out, "<circle class=\"mark\" cx=\"");
     ss_svg_number(k->out, x);
@@ -181,20 +193,27 @@ static void put_scale(const struct chart *k, double bottom)
     }
 }
 
+static int is_used(const struct chart *k, const struct ss_bins *b, int cls, int m)
+{
+    double used = k->program->classes[cls].memory[m];
+
+    for (int i = 0; i < b->n && !(used > 0); i++)
+        used = b->memory[(size_t)cls * (size_t)b->n + (size_t)i][m];
+    return used > 0;
+}
+
 static void put_panel(const struct chart *k, int cls, double bottom)
 {
-    const struct ss_program *p = k->bins->program;
+    const struct ss_program *p = k->program;
 
     fprintf(k->out, "<g data-class=\"");
     ss_xml_escape(k->out, p->classes[cls].name);
     fputs("\">\n", k->out);
     put_scale(k, bottom);
     for (int m = SS_MEM_COUNT - 1; m >= (k->extra->overhead[cls] > 0 ? -1 : 0); m--) {
-        double used = m < 0 ? 1 : p->classes[cls].memory[m];
-        for (int i = 0; i < k->bins->n && !(used > 0); i++)
-            used = k->bins->memory[(size_t)cls * (size_t)k->bins->n + (size_t)i][m];
-        if (used > 0)
-            put_layer(k, cls, m, bottom);
+        for (int part = 0; part < k->parts->fold.n; part++)
+            if (m < 0 || is_used(k, &k->parts->part[part].memory, cls, m))
+                put_layer(k, part, cls, m, bottom);
     }
     put_capacity(k, bottom);
     put_peak(k, cls, bottom);
@@ -219,22 +238,44 @@ static double put_legend(const struct chart *k, double y, FILE *out)
     return l.y;
 }
 
-void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
-                   const struct ss_memory_extra *extra, const char *title, double width, FILE *out)
+/* Draws an axis for each part below the panels, and the breaks between them. */
+static void put_axes(const struct chart *k, double top, double bottom)
 {
-    struct chart k = {bins, t, extra, out, (width > 0 ? width : USUAL) - LEFT - RIGHT, extra->capacity};
-    const struct ss_program *p = bins->program;
+    const struct ss_gantt *g = k->parts;
+    char text[64];
+
+    for (int i = 0; i < g->fold.n; i++) {
+        const struct ss_gantt_part *p = &g->part[i];
+        ss_svg_time_axis_in(k->out, p->x, bottom + 4, p->width, bottom, p->memory.start,
+                            p->memory.start + p->memory.width * p->memory.n, 1,
+                            g->fold.n > 1 ? SS_GANTT_GAP / 2 : INFINITY);
+        if (g->fold.n > 1 && ss_text_width(ss_gantt_part_words(g, i, text), 11) < p->width + SS_GANTT_GAP)
+            ss_svg_text(k->out, p->x + p->width / 2, bottom + 34, "small mid",
+                        ss_gantt_part_words(g, i, text));
+    }
+    ss_gantt_breaks(g, top, bottom + 4);
+}
+
+void ss_svg_memory(struct ss_gantt *parts, const struct ss_timeline *t, const struct ss_memory_extra *extra,
+                   const char *title, double width, FILE *out)
+{
+    struct chart k = {parts->program, parts, t, extra, out, (width > 0 ? width : USUAL) - LEFT - RIGHT,
+                      extra->capacity};
+    const struct ss_program *p = parts->program;
     int panels = 0;
     double legend = 48 + ss_svg_lines(NULL, 16, 26, k.width + LEFT, "title", title),
-           y = put_legend(&k, legend, NULL) + PANEL_TOP;
+           y = put_legend(&k, legend, NULL) + PANEL_TOP, top = y;
 
     for (int c = 0; c < p->nclasses; c++) {
         k.top_bytes =
             fmax(k.top_bytes, peak_bytes(&k, c) * (1 + (extra->high_pct > 0 ? extra->high_pct / 100 : 0)));
         panels += stands_for_stage(&k, c);
     }
+    parts->out = out;
+    ss_gantt_place(parts, LEFT, k.width);
     k.top_bytes = k.top_bytes > 0 ? 1.04 * k.top_bytes : 1;
-    ss_svg_begin(out, LEFT + k.width + RIGHT, y + panels * (PANEL + GAP) + 10, title,
+    ss_svg_begin(out, LEFT + k.width + RIGHT, y + panels * (PANEL + GAP) + (parts->fold.n > 1 ? 22 : 10),
+                 title,
                  "A panel for each pipeline stage, the class of ranks that needs most there; memory is "
                  "stacked by what "
                  "it holds. The dashed line is the card's capacity, the circle the peak, the whisker what 90 "
@@ -247,7 +288,6 @@ void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
             put_panel(&k, c, y + PANEL);
             y += PANEL + GAP;
         }
-    ss_svg_time_axis(out, LEFT, y - GAP + 4, k.width, y - GAP, bins->start,
-                     bins->start + bins->width * bins->n, 1);
+    put_axes(&k, top, y - GAP);
     ss_svg_end(out);
 }

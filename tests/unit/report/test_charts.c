@@ -241,10 +241,13 @@ static void test_fold(void)
     HAS(d.gantt, "<rect class=\"b\" x=\"740\" y=\"78\" width=\"96\" height=\"24\" fill=\"#1c53a1\" "
                  "data-op=\"F\" data-mb=\"99\"");
     HAS(d.gantt, ">1 of about 98 periods</text>");
+    /* memory on 920 px less the gaps: 294.67 a part from x = 92, 404.67 and 717.33 on, and its words below the middle */
+    HAS(d.memory, "<text x=\"552\" y=\"214\" class=\"small mid\">1 of about 98 periods</text>");
     drop(&d);
     p = parse(text);
     whole = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){.whole = 1}, 0);
     LACKS(whole.gantt, "periods</text>");
+    LACKS(whole.memory, "periods</text>");
     HAS(whole.gantt, "data-op=\"F\" data-mb=\"20\"");
     drop(&whole);
     ss_program_free(p);

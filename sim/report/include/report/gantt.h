@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes of a replay as boxes over time, for the Gantt chart and the card. A folded iteration has three parts beside each other. */
+/* Lanes of a replay as boxes over time, for the Gantt chart and the card, and its memory. A folded iteration has three parts beside each other. */
 #ifndef SS_REPORT_GANTT_H
 #define SS_REPORT_GANTT_H
 
+#include "report/bins.h"
 #include "report/fold.h"
 #include "report/record.h"
 #include "stepsim/schedule.h"
@@ -12,6 +13,7 @@
 
 struct ss_gantt_part {
     struct ss_record_book book; /* what ran in this part */
+    struct ss_bins memory;      /* its memory, where that is drawn */
     double x, width;
 };
 struct ss_gantt {

@@ -69,7 +69,7 @@ struct ss_memory_extra {
     char name
         [64]; /* what these bytes are, with the name of the library of collectives that holds some of them */
 };
-void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
-                   const struct ss_memory_extra *extra, const char *title, double width, FILE *out);
+void ss_svg_memory(struct ss_gantt *parts, const struct ss_timeline *t, const struct ss_memory_extra *extra,
+                   const char *title, double width, FILE *out);
 
 #endif
