@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/search_internal.h"
 #include "report/common.h"
 #include "serve/answer.h"
 #include "stepsim/flags.h"
@@ -10,17 +11,6 @@
 
 /* Flags of the page's job that a text without them keeps: what is trained where, on what. */
 static const char *const kept[] = {"--platform", "--nodes", "--model", "--seq", "--mbs", "--gbs", "--stack"};
-
-/* Returns whether the words say a model. */
-static int has_model(const struct ss_request *r)
-{
-    static const char *const flags[] = {"--model", "--model-config", "--num-layers"};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
-        if (ss_request_find(r, flags[i]) < r->n)
-            return 1;
-    return 0;
-}
 
 /* Adds what the text does not say from the job of the page, of a model its words without another model's. */
 static int complete(struct ss_request *r, const struct ss_request *job, struct ss_error *err)
@@ -33,7 +23,9 @@ static int complete(struct ss_request *r, const struct ss_request *job, struct s
         const char *flag = job->word[i].text;
         int wanted = alone && strncmp(flag, "--model", 7) != 0;
         for (size_t k = 0; k < SS_ARRAY_LEN(kept); k++)
-            wanted |= ss_flag_same(flag, kept[k]) && (strcmp(kept[k], "--model") != 0 || !has_model(r));
+            wanted |=
+                ss_flag_same(flag, kept[k]) &&
+                (strcmp(kept[k], "--model") != 0 || !ss_find_gives(r, "--model --model-config --num-layers"));
         if (wanted && flag[0] == '-' && ss_request_find(r, flag) == r->n)
             for (size_t k = 0; k < n && !rc; k++)
                 rc = ss_request_set(r, job->word[i + k].text, NULL, err);

@@ -13,36 +13,12 @@
 #include "stepsim/import.h"
 
 /* Flags that have a control, by the name that the page writes. */
-static const char *const controls[] = {
-    "--model",
-    "--platform",
-    "--stack",
-    "--nodes",
-    "--gpus-per-node",
-    "--tp",
-    "--pp",
-    "--cp",
-    "--ep",
-    "--vp",
-    "--mbs",
-    "--gbs",
-    "--seq",
-    "--recompute",
-    "--bf16",
-    "--fp8-format",
-    "--sequence-parallel",
-    "--use-distributed-optimizer",
-    "--fsdp",
-    "--overlap-grad-reduce",
-    "--overlap-param-gather",
-    "--tp-comm-overlap",
-    "--schedule",
-    "--etp",
-    "--moe-token-dispatcher-type",
-    "--moe-grouped-gemm",
-    "--moe-permute-fusion",
-    "--overlap-moe-expert-parallel-comm",
-};
+static const char controls[] =
+    "--model --platform --stack --nodes --gpus-per-node --tp --pp --cp --ep --vp --mbs --gbs "
+    "--seq --recompute --bf16 --fp8-format --sequence-parallel --use-distributed-optimizer "
+    "--fsdp --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap --schedule --etp "
+    "--moe-token-dispatcher-type --moe-grouped-gemm --moe-permute-fusion "
+    "--overlap-moe-expert-parallel-comm";
 
 static void add_name(void *ctx, const char *name, const char *description)
 {
@@ -64,14 +40,16 @@ static json_t *names_of_controls(void)
 {
     json_t *all = json_object();
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(controls); i++) {
+    for (const char *p = controls; *p; p += strcspn(p, " "), p += *p == ' ') {
+        char flag[64];
         struct ss_flag_cursor at = {0};
         struct ss_flag_info info;
         json_t *names = json_array();
+        snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
         while (ss_flag_list(&at, &info))
-            if (info.read && ss_flag_same(info.name, controls[i]))
+            if (info.read && ss_flag_same(info.name, flag))
                 ss_json_append(names, ss_json_string(info.name));
-        ss_json_set(all, controls[i], names);
+        ss_json_set(all, flag, names);
     }
     return all;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/search_internal.h"
 #include "serve/page.h"
 
 /* Writes a word as encodeURIComponent does. */
@@ -17,24 +18,15 @@ static void put_word(const char *word, FILE *out)
             fprintf(out, "%%%02X", (unsigned char)*p);
 }
 
-static int gives(const struct ss_request *r, const char *flag)
-{
-    return ss_request_find(r, flag) < r->n;
-}
-
 /* Adds what a file means by silence. The page assumes of words what the command line does (job/assume.c). */
 int ss_serve_speak(struct ss_request *r, struct ss_error *err)
 {
     int rc = SS_OK;
 
-    if (gives(r, "--stack") && !gives(r, "--recipe")) {
-        rc = ss_request_add(r, "--recipe", 0, err);
-        SS_THEN(rc, ss_request_add(r, "none", 0, err));
-    }
-    if (!rc && !gives(r, "--precision") && !gives(r, "--bf16") && !gives(r, "--fp16")) {
-        rc = ss_request_add(r, "--precision", 0, err);
-        SS_THEN(rc, ss_request_add(r, "fp32", 0, err));
-    }
+    if (ss_find_gives(r, "--stack") && !ss_find_gives(r, "--recipe"))
+        rc = ss_request_set(r, "--recipe", "none", err);
+    if (!ss_find_gives(r, "--precision --bf16 --fp16"))
+        SS_THEN(rc, ss_request_set(r, "--precision", "fp32", err));
     return rc;
 }
 

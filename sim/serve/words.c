@@ -48,12 +48,10 @@ static int started_with(const struct ss_serve *page, const char *value)
 /* Whether a value of loads or lengths says a law, "zipf:1", and no file. */
 static int is_law(const char *value)
 {
-    static const char *const words[] = {"balanced", "uniform"}, *const laws[] = {"biased:", "zipf:", "fixed:",
-                                                                                 "uniform:", "lognormal:"};
+    static const char *const laws[] = {"biased:", "zipf:", "fixed:", "uniform:", "lognormal:"};
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
-        if (!strcmp(value, words[i]))
-            return 1;
+    if (ss_has_word("balanced uniform", value))
+        return 1;
     for (size_t i = 0; i < SS_ARRAY_LEN(laws); i++)
         if (!strncmp(value, laws[i], strlen(laws[i])))
             return 1;

@@ -217,6 +217,14 @@ class Page(unittest.TestCase):
         self.assertIn("--nodes 4", words)
         self.assertIn(f"{self.run_json(words)['iteration_ms'] / 1000:.4g} s an iteration", self.headline())
 
+    def test_an_address_is_pasted(self):
+        paste = self.find("#paste")
+        paste.find_element(By.TAG_NAME, "summary").click()
+        paste.find_element(By.TAG_NAME, "textarea").send_keys("http://localhost:1/#job=" + JOB.replace("--gbs 64", "--gbs 128").replace(" ", "+"))
+        self.after(paste.find_element(By.TAG_NAME, "button").click)
+        self.assertIn("--gbs 128", self.find("#answer-a .command").text)
+        self.assertIn("--gbs+128", self.web.current_url)
+
     def test_nodes_days_and_cost(self):
         self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=nodes] tr.here"))
         row = self.find("[data-part=nodes] tr.here").text

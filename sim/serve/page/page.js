@@ -166,7 +166,7 @@ class Panel {
       clearTimeout(late);
     }
     if (this.index === 0 && panels[1] && panels[1].run) panels[1].draw();
-    if (offers && brings) await this.bring(text);
+    if (offers && brings) await this.mend("/nearest.json");
     else if (offers) this.offer();
     document.documentElement.dataset.ready = String(Number(document.documentElement.dataset.ready || 0) + 1);
     this.drawParts();
@@ -223,12 +223,6 @@ class Panel {
     if (found.nodes === found.asked_nodes) return take();
     return this.repair(make("p", {}, found.nodes.toLocaleString("en") + " nodes are the smallest number that holds it, of " + found.asked_nodes.toLocaleString("en") + " and its doubles: " + found.verdict + ", " + seconds(found.iteration_ms) + "."),
       button("Take " + found.nodes.toLocaleString("en") + " nodes and their layout", take), ...(this.good ? [button("Back", () => this.take(this.good))] : []));
-  }
-
-  async bring(text) {
-    this.repair(make("p", {}, "Looking for a layout\u2026"));
-    await this.mend("/nearest.json");
-    return text;
   }
 
   // Marks the controls that another layout has changed, and tells them.
