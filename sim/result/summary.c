@@ -81,6 +81,10 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
                                     ss_layer_any_other(&plan->job->model)};
 
     ss_bands_find_kept(cache, bands, &job, &time, &memory);
+    if (ss_platform_card(plan->platform)->sheet > 0) {
+        time = (struct ss_band){.apart_pct = time.apart_pct};
+        snprintf(time.like, sizeof time.like, "all that is known of %.40s is its data sheet", job.card);
+    }
     out->band_pct = time.n ? time.pct : NAN;
     out->apart_pct = time.apart_pct > 0 ? time.apart_pct : NAN;
     out->time_low_pct = 100 * (1 / (1 + out->band_pct / 100) - 1);

@@ -264,7 +264,8 @@ static void test_mistakes(void)
     }
 }
 
-/* NVIDIA's data sheets of HGX B200 and B300 and GB200 and GB300 NVL72, a GPU's share of each total, sparse figures halved. */
+/* NVIDIA's data sheets of HGX B200 and B300 and GB200 and GB300 NVL72, a GPU's share of each total, sparse figures halved; of Vera Rubin
+ * NVL72 the dense ones, of training. */
 static void test_blackwell(void)
 {
     static const struct {
@@ -275,7 +276,8 @@ static void test_blackwell(void)
         {"b200", 148, 36e15 / 8 / 2, 72e15 / 8 / 2, 144e15 / 8 / 2, 62e12 / 8, 183359, 1000},
         {"b300", 148, 36e15 / 8 / 2, 72e15 / 8 / 2, 108e15 / 8, 62e12 / 8, 275040, 1100},
         {"gb200", 152, 360e15 / 72 / 2, 720e15 / 72 / 2, 1440e15 / 72 / 2, 576e12 / 72, 189471, 1200},
-        {"gb300", 152, 360e15 / 72 / 2, 720e15 / 72 / 2, 1080e15 / 72, 576e12 / 72, 284208, 1400}};
+        {"gb300", 152, 360e15 / 72 / 2, 720e15 / 72 / 2, 1080e15 / 72, 576e12 / 72, 284208, 1400},
+        {"vr200", 224, 288e15 / 72, 1260e15 / 72, 2520e15 / 72, 1580e12 / 72, 293376, 1800}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sheets); i++) {
         struct ss_card c;
@@ -288,6 +290,7 @@ static void test_blackwell(void)
         CU_ASSERT_DOUBLE_EQUAL(c.hbm_bandwidth, sheets[i].hbm, 0.01 * sheets[i].hbm);
         CU_ASSERT_EQUAL(c.device_memory, sheets[i].device_mib * 1048576);
         CU_ASSERT_EQUAL(c.power, sheets[i].watt);
+        CU_ASSERT_EQUAL(c.sheet, strcmp(sheets[i].name, "vr200") == 0);
     }
 }
 

@@ -148,6 +148,8 @@ extern "C" {
     X(price, "ss.price", PRICE, 0, 0, 0, 1e6, "price of one GPU, USD an hour")                               \
     X(price_example, "ss.price.example", PRICE, 0, 0, 0, 1e6,                                                \
       "an example of it, which plans of capacity take where no price is stated; 0: none")                    \
+    X(sheet, "ss.datasheet", COUNT, 0, 0, 0, 1,                                                              \
+      "1: all that is known of the card is its data sheet, so that no error band of the time is told")       \
     X(mtbf, "ss.mtbf", HOURS, 0, 29538, 1, 1e12,                                                             \
       "hours that one GPU runs, in the mean, between failures that interrupt its job")                       \
     X(restart, "ss.restart", TIME, 0, 600, 0, 1e6, "time from such a failure until the job trains again")    \
