@@ -37,11 +37,24 @@ static int avoids(const struct ss_plan *plan, int nodes, int extent)
            (joined == nodes || joined * gpus % extent == 0);
 }
 
+/* Returns the most nodes of a domain, fewer than it has and at least half of what its switch can join, that hold whole
+ * groups and divide the cluster; 0: none. A scheduler places jobs so (Slurm's --segment). */
+static int segment(const struct ss_plan *plan, int extent)
+{
+    const struct ss_platform *p = plan->platform;
+    int n = ss_platform_joined_nodes(p) - 1;
+
+    while (n > 0 && (ss_platform_file_nodes(p) % n != 0 || n * ss_platform_file_gpus(p) % extent != 0))
+        n--;
+    return 2 * n < ss_platform_most_joined(p) ? 0 : n;
+}
+
 static void warn(struct ss_plan *plan, const char *what, int extent)
 {
     const struct ss_platform *p = plan->platform;
     int nodes = ss_platform_file_nodes(p), fewer = nodes - 1, more = nodes + 1;
-    char hint[64] = "";
+    int part = segment(plan, extent);
+    char hint[160] = "";
 
     while (fewer > 0 && !avoids(plan, fewer, extent))
         fewer--;
@@ -51,6 +64,9 @@ static void warn(struct ss_plan *plan, const char *what, int extent)
         snprintf(hint, sizeof hint, "; %d or %d nodes avoid it", fewer, more);
     else if (fewer > 0 || more <= 2 * nodes)
         snprintf(hint, sizeof hint, "; %d nodes avoid it", fewer > 0 ? fewer : more);
+    if (part > 0)
+        ss_append(hint, sizeof hint, "%s %d nodes of each, by ss.fabric.nodes in a platform's file",
+                  hint[0] ? ", or" : "; to avoid it take", part);
     ss_notes_add(&plan->warnings,
                  "some %s groups (%d ranks in a row) are on two %s domains and exchange over NICs: "
                  "domains are taken "

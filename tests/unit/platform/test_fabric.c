@@ -197,16 +197,38 @@ static void test_mi300x(void)
     ss_platform_free(p);
 }
 
+/* 576 trays of 4 GPUs: racks of 18 make 32 domains of 72 GPUs, parts of 16 make 36 of 64. Ranks fill domains in order, so that group g of 32
+ * ranks in a row, 32g to 32g + 31, lies in one domain where both ends have one quotient: of 72 the first that does not is 2 (64 to 95). */
+static void test_segments(void)
+{
+    static const struct {
+        const char *prop;
+        int joined, nodes, gpus, first;
+    } rows[] = {{"", 18, 32, 72, 2}, {PROP("ss.fabric.nodes", "16"), 16, 36, 64, 72}};
+    const struct ss_platform_options options = {.nodes = 576};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ss_platform *p;
+        char text[512];
+        int group = 0;
+        snprintf(text, sizeof text, ROOT PROP("ss.base", "gb200") "%s" END, rows[i].prop);
+        CU_ASSERT_EQUAL_FATAL(ss_platform_parse(text, strlen(text), "dir/p.xml", &options, &p, NULL), SS_OK);
+        CU_ASSERT_EQUAL(ss_platform_joined_nodes(p), rows[i].joined);
+        CU_ASSERT_EQUAL(ss_platform_nodes(p), rows[i].nodes);
+        CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), rows[i].gpus);
+        while (group < 72 &&
+               32 * group / ss_platform_gpus_per_node(p) == (32 * group + 31) / ss_platform_gpus_per_node(p))
+            group++;
+        CU_ASSERT_EQUAL(group, rows[i].first);
+        ss_platform_free(p);
+    }
+}
+
 SUITE(fabric)
 {
-    CU_TestInfo tests[] = {{"aliases", test_aliases},
-                           {"old words", test_old_words},
-                           {"both words", test_both},
-                           {"name", test_name},
-                           {"names that are none", test_bad_names},
-                           {"kinds of links", test_kinds},
-                           {"MI300X", test_mi300x},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"aliases", test_aliases}, {"old words", test_old_words},           {"both words", test_both},
+        {"name", test_name},       {"names that are none", test_bad_names}, {"kinds of links", test_kinds},
+        {"MI300X", test_mi300x},   {"parts of racks", test_segments},       CU_TEST_INFO_NULL};
 
     return suite_run("fabric", NULL, NULL, tests);
 }
