@@ -139,8 +139,8 @@ static void choose_rows(struct card *c)
                 break;
             }
     }
-    c->pitch =
-        fmin(56, (ROWS_HEIGHT - 10 * fmin(4, fmax(0, count_rows(c, &rest) - 9))) / (c->nrows ? c->nrows : 1));
+    c->pitch = fmin(56, (ROWS_HEIGHT - 9.5 * fmin(4, fmax(0, count_rows(c, &rest) - 9))) /
+                            (c->nrows ? c->nrows : 1));
     c->height = floor(fmax(c->pitch - 3, 3));
 }
 

@@ -61,9 +61,9 @@ static const char *kind_of(const struct ss_page *page, const struct ss_link *lin
 {
     const struct ss_platform *p = page->run && page->run->plan ? page->run->plan->platform : NULL;
 
-    return p && link->kind == SS_LINK_FABRIC && strcmp(ss_platform_fabric(p), "NVLink") != 0
-               ? ss_platform_fabric(p)
-               : ss_link_kind_name(link->kind);
+    return link->kind == SS_LINK_NIC           ? "NIC"
+           : p && link->kind == SS_LINK_FABRIC ? ss_platform_fabric(p)
+                                               : ss_link_kind_name(link->kind);
 }
 
 /* Writes at most `most` bytes of a name. */
@@ -108,16 +108,16 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
         fprintf(out, ": mean load %.1f %%, peak %.1f %%</title>", 100 * mean, 100 * most);
         fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"linkname\">", x + 8, at + 8);
         if (page->program->links[l].kind != SS_LINK_OTHER && dot)
-            snprintf(words, sizeof words, "%.4s %.8s", kind_of(page, &page->program->links[l]), dot + 1);
+            snprintf(words, sizeof words, "%.6s %.8s", kind_of(page, &page->program->links[l]), dot + 1);
         else
             snprintf(words, sizeof words, "%.11s", dot ? dot + 1 : name);
         put_short(out, words, 11);
         fprintf(out, "</text><text x=\"%.0f\" y=\"%.0f\" class=\"linkload\">%.1f %%</text>", x + BOX_W - 8,
                 at + 8, 100 * mean);
-        fprintf(out, "<rect class=\"linkbg\" x=\"%.0f\" y=\"%.0f\" width=\"26\" height=\"8\"/>", x + 66, at);
+        fprintf(out, "<rect class=\"linkbg\" x=\"%.0f\" y=\"%.0f\" width=\"18\" height=\"8\"/>", x + 76, at);
         fprintf(out,
                 "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.1f\" height=\"8\" fill=\"%s\" stroke=\"none\"/></g>",
-                x + 66, at, 26 * fmin(1, mean), ss_tone(SS_TONES_LINK, page->program->links[l].kind)->color);
+                x + 76, at, 18 * fmin(1, mean), ss_tone(SS_TONES_LINK, page->program->links[l].kind)->color);
     }
     fputs("</g>\n", out);
 }

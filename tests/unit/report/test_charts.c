@@ -180,7 +180,7 @@ static void test_network(void)
     HAS(d.report, "<text x=\"24\" y=\"74\" class=\"nodename\">first</text>");
     HAS(d.report, "<title>cable.up: mean load 11.1 %, peak 100.0 %</title><text x=\"24\" y=\"91\" "
                   "class=\"linkname\">up</text><text x=\"142\" y=\"91\" class=\"linkload\">11.1 %</text>");
-    HAS(d.report, "<rect x=\"82\" y=\"83\" width=\"2.9\" height=\"8\" fill=\"#bdc2c7\"");
+    HAS(d.report, "<rect x=\"92\" y=\"83\" width=\"2.0\" height=\"8\" fill=\"#bdc2c7\"");
     HAS(d.report,
         "<th scope=\"row\">cable.up and 1 alike</th><td class=\"text\">other</td><td>1</td><td>0.014</td>"
         "<td>11.11 %</td><td>100.0 %</td>");
