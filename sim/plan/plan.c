@@ -257,12 +257,9 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     b->plan->bounded_hardware_flops = flops.bounded_hardware;
     note_guesses(b->plan);
     warn_dropped(b->plan);
+    ss_plan_warn_straddling(b->plan);
     int status = check_host(b->plan, err);
-    if (status)
-        return status;
-    if (ss_plan_warn_straddling(b->plan))
-        return ss_nomem(err);
-    return ss_plan_sites_keep(b, err);
+    return status ? status : ss_plan_sites_keep(b, err);
 }
 
 static int take_steps(ss_plan_step_function *const *steps, size_t n, struct ss_plan_builder *b,

@@ -1,30 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups that lie on two fabric domains although one could hold them. Domains are taken to be equal, and
  * ranks fill them in order. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-/* Finds the most ranks from the first to the last of a group, 1 where the job has no such groups. Error:
- * SS_ERR_NOMEM. */
-static int find_extent(const struct ss_plan *plan, int comm, int *extent)
+/* Returns the ranks from the first to the last of a group, 1 where the job has no such groups. */
+static int extent_of(const struct ss_plan *plan, int comm)
 {
-    const struct ss_ranks *grid = comm == SS_COMM_EP ? &plan->expert_ranks : &plan->ranks;
-    int n = 1, *members;
+    const struct ss_ranks *grid = ss_comm_grid(plan, comm);
+    int extent = 1;
 
-    *extent = 1;
-    if (comm == SS_COMM_EP && !plan->experts)
-        return SS_OK;
-    members = malloc((size_t)ss_ranks_group_size(grid, comm) * sizeof *members);
-    if (!members)
-        return SS_ERR_NOMEM;
-    ss_ranks_group(grid, comm, 0, members, &n);
-    for (int i = 0; i < n; i++)
-        *extent = members[i] + 1 > *extent ? members[i] + 1 : *extent;
-    free(members);
-    return SS_OK;
+    for (int axis = 0; grid && axis < SS_AXIS_COUNT; axis++)
+        extent += ss_comm_axes(comm) & 1u << axis ? (grid->size[axis] - 1) * grid->stride[axis] : 0;
+    return extent;
 }
 
 /* Returns whether domains in a cluster of `nodes` nodes hold whole groups, and the job's layout divides its
@@ -76,7 +65,7 @@ static void warn(struct ss_plan *plan, const char *what, int extent)
     plan->straddles = 1;
 }
 
-int ss_plan_warn_straddling(struct ss_plan *plan)
+void ss_plan_warn_straddling(struct ss_plan *plan)
 {
     static const struct {
         int comm;
@@ -86,13 +75,10 @@ int ss_plan_warn_straddling(struct ss_plan *plan)
     int gpus = ss_platform_gpus_per_node(p), most = ss_platform_most_joined(p) * ss_platform_file_gpus(p);
 
     if (ss_platform_joined_nodes(p) < 2 || ss_platform_nodes(p) < 2)
-        return SS_OK;
+        return;
     for (size_t i = 0; i < SS_ARRAY_LEN(groups); i++) {
-        int extent, rc = find_extent(plan, groups[i].comm, &extent);
-        if (rc)
-            return rc;
+        int extent = extent_of(plan, groups[i].comm);
         if (extent <= most && gpus % extent)
             warn(plan, groups[i].what, extent);
     }
-    return SS_OK;
 }

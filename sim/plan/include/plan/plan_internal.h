@@ -183,9 +183,8 @@ struct ss_step ss_plan_step_of(const struct ss_layer_step *s, double own);
 
 /* kernels.c: takes over cost_of after the last step that needs it. */
 int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err);
-/* Warns of tensor or expert groups that lie on two fabric domains although one could hold them, and sets
- * `straddles`. Error: SS_ERR_NOMEM. */
-int ss_plan_warn_straddling(struct ss_plan *plan);
+/* Warns of tensor or expert groups that lie on two fabric domains although one could hold them, and sets `straddles`. */
+void ss_plan_warn_straddling(struct ss_plan *plan);
 void ss_plan_sites_free(struct ss_plan_sites *sites);
 
 /* plan_check.c: refuses a card without the precision, and a schedule of another shape than the job. */
