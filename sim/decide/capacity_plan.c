@@ -330,15 +330,13 @@ static int plan_nearest(struct run *r, const struct choice *of, int wave, int64_
 {
     const struct tally *t = &r->tally[of->cluster];
     const int64_t before = t->layouts;
-    int64_t tried = 0;
     int rc = SS_OK;
 
-    for (int m = 1; !rc && m && t->layouts - before + tried < most;) {
+    for (int m = 1; !rc && m && t->layouts - before < most;) {
         set_boards(r);
         m = take_nearest(r, of, wave);
         rc = deal(r, m, err);
         r->x->plan->clusters[of->cluster].near += of->kind == NEAR ? m : 0;
-        tried += of->kind == SHAPES ? (int64_t)m * r->x->boards[of->cluster].nshapes : 0;
     }
     set_boards(r);
     return rc;
@@ -348,7 +346,6 @@ static int plan_nearest(struct run *r, const struct choice *of, int wave, int64_
 static int plan_between(struct run *r, int cluster, struct ss_error *err)
 {
     struct ss_capacity *c = r->x->plan;
-    struct ss_capacity_board *board = &r->x->boards[cluster];
     int given = r->x->options->layout == SS_CAPACITY_GIVEN;
     struct choice of = {cluster, 0, SS_MAX_GPUS, LIMITED};
     int n = count_open(r, &of), few = r->numbers[cluster].every;
@@ -358,12 +355,10 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
     if (given ? n > MOST_PREDICTIONS / 4 : !few)
         find_bracket(c, cluster, &of.low, &of.high);
     n = count_open(r, &of);
-    if (!few && n && board->nshapes > MOST_PREDICTIONS / n)
-        board->nshapes = MOST_PREDICTIONS / n > 0 ? MOST_PREDICTIONS / n : 1;
     c->clusters[cluster].look =
         of.kind == LIMITED && of.low == 0 && of.high == SS_MAX_GPUS ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
     r->known += n + (few ? 0 : NEARS);
-    int rc = plan_nearest(r, &of, WAVE, few ? INT64_MAX : MOST_PREDICTIONS / 2, err);
+    int rc = plan_nearest(r, &of, WAVE, few ? INT64_MAX : MOST_PREDICTIONS, err);
     of.kind = NEAR;
     return rc || few ? rc : plan_nearest(r, &of, NEARS, MOST_NEAR, err);
 }

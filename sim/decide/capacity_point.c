@@ -16,6 +16,7 @@
 #define A_SEARCH 500    /* layouts that are bounded in the time that any search takes, */
 #define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
 #define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
+#define MOST_MICRO 4    /* times that a row's micro batch may grow or shrink on another number of nodes */
 #define MOST_FLOWS 8    /* layouts of a search whose flows are asked beside the first one's */
 #define WORTH_A_SHAPE                                                                                        \
     1.05 /* A layout that was so much dearer on its row than another is not tried beside it. */
@@ -259,43 +260,80 @@ static int plan_given(const struct ss_capacity_planner *x, const struct ss_reque
     return refuse(&first, a, err);
 }
 
+/* A layout of the board on a number of nodes: its micro batch is one that the number allows. */
+struct trial {
+    const struct ss_capacity_planner *x;
+    const struct ss_request *site;
+    struct ss_capacity_answer *answer;
+    char words[SS_FIND_FLAGS + 16]; /* of the best layout so far; empty: none */
+    int legal;                      /* 1: a layout of this shape was predicted */
+};
+
+/* Tries a shape with a batch: by each micro batch that divides the rows of a replica and is within MOST_MICRO of its row's. */
+static int try_shape(struct trial *t, const struct ss_capacity_shape *s, int batch, int rows,
+                     struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int m = 1; m <= rows && m <= MOST_MICRO * s->micro_batch && !rc; m++) {
+        struct ss_capacity_point p = t->answer->point;
+        struct ss_error why = {0};
+        char words[sizeof t->words];
+        if (rows % m || MOST_MICRO * m < s->micro_batch)
+            continue;
+        snprintf(words, sizeof words, "%s --mbs %d", s->words, m);
+        rc = predict(t->x, t->site, batch, words, BLIND, &p, &why);
+        t->answer->layouts++;
+        t->legal |= !rc;
+        if (!rc && ss_capacity_is_better(t->x->plan, &p, &t->answer->point)) {
+            t->answer->point = p;
+            ss_copy(t->words, sizeof t->words, words);
+        }
+        if (rc && !ss_status_refuses(rc) && err)
+            *err = why;
+        rc = ss_status_refuses(rc) ? SS_OK : rc;
+    }
+    return rc;
+}
+
 int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err)
 {
     const struct ss_capacity_board *board = &x->boards[a->point.cluster];
     struct ss_request site = {0};
     struct ss_asked words;
+    struct trial t = {.x = x, .site = &site, .answer = a};
     int rc = open_point(x, a, &site, &words, err), asked = x->plan->asked_batch, gpus = a->point.gpus;
-
-    int best = -1;
     double most = INFINITY;
+
     for (int i = 0; i < board->nshapes && board->shape[i].gpu_s <= most && !rc; i++) {
         const struct ss_capacity_shape *s = &board->shape[i];
-        int unit = gpus % (s->tp * s->cp * s->pp) ? 0 : s->micro_batch * (gpus / (s->tp * s->cp * s->pp));
-        int batches[] = {unit ? ss_capacity_nearest(asked, unit) : 0,
-                         unit ? ss_capacity_nearest(asked, unit * s->pp) : 0};
-        for (int k = 0; k < 2 && unit && !rc; k++) {
-            struct ss_capacity_point p = a->point;
-            struct ss_error why = {0};
-            if (!ss_capacity_is_near(batches[k], asked) || (k && batches[1] == batches[0]))
-                continue;
+        int dp = gpus % (s->tp * s->cp * s->pp) ? 0 : gpus / (s->tp * s->cp * s->pp);
+        int batches[] = {dp ? ss_capacity_nearest(asked, dp) : 0,
+                         dp ? ss_capacity_nearest(asked, dp * s->pp) : 0};
+        t.legal = 0;
+        for (int k = 0; k < 2 && dp && !rc; k++)
+            if (ss_capacity_is_near(batches[k], asked) && !(k && batches[1] == batches[0]))
+                rc = try_shape(&t, s, batches[k], batches[k] / dp, err);
+        if (t.legal)
             most = fmin(most, WORTH_A_SHAPE * s->gpu_s);
-            rc = predict(x, &site, batches[k], s->words, BLIND, &p, &why);
-            if (!rc && ss_capacity_is_better(x->plan, &p, &a->point)) {
-                a->point = p;
-                best = i;
-            }
-            rc = rc && ss_status_refuses(rc) ? SS_OK : rc;
-            if (rc && err)
-                *err = why;
-        }
     }
-    if (!rc && best >= 0)
-        rc = widen(x, &site, board->shape[best].words, a, err);
+    if (!rc && t.words[0])
+        rc = widen(x, &site, t.words, a, err);
     ss_request_free(&site);
     return rc;
 }
 
 /* ---- with the best layout of a search ---- */
+
+/* Copies the words of a layout without its micro batch, which another number of nodes may not divide. */
+static void copy_words(char *to, size_t size, const char *words)
+{
+    static const char flag[] = "--mbs ";
+    const char *at = strstr(words, flag), *end = at ? at + strlen(flag) : NULL;
+
+    snprintf(to, size, "%.*s%s", at ? (int)(at - words) : (int)strlen(words), words,
+             end ? end + strcspn(end, " ") : "");
+}
 
 /* Notes the layouts that are best here, for other numbers of nodes. */
 static void take_shapes(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a)
@@ -305,20 +343,24 @@ static void take_shapes(const struct ss_find_result *found, double tokens, struc
     for (int i = 0; n < SS_CAPACITY_SHAPES && i < found->npoints; i++) {
         const struct ss_find_point *p = &found->points[i];
         struct ss_capacity_shape *s = &a->shape[n];
-        int alike = 0;
+        char words[sizeof s->words];
+        int alike = 0, same = 0;
+        copy_words(words, sizeof words, p->flags);
         if (p->summary.outcome !=
             found->points[0].summary.outcome) /* those that surely fit, else those near the limit */
             break;
-        for (int k = 0; k < n; k++)
+        for (int k = 0; k < n; k++) {
             alike += a->shape[k].tp == p->tp && a->shape[k].cp == p->cp && a->shape[k].pp == p->pp;
-        if (alike == ALIKE)
+            same |= !strcmp(a->shape[k].words, words);
+        }
+        if (alike == ALIKE || same)
             continue;
         *s = (struct ss_capacity_shape){.tp = p->tp,
                                         .cp = p->cp,
                                         .pp = p->pp,
                                         .micro_batch = p->micro_batch,
                                         .gpu_s = p->summary.iteration_s * a->point.gpus / tokens};
-        ss_copy(s->words, sizeof s->words, p->flags);
+        ss_copy(s->words, sizeof s->words, words);
         n++;
     }
     if (n < SS_CAPACITY_SHAPES)

@@ -38,9 +38,9 @@ int ss_capacity_batches(int asked, int gpus, int batch[2]);
 /* ---- capacity_point.c: one number of nodes ---- */
 #define SS_CAPACITY_SHAPES 8 /* layouts that rows lend to the numbers between them */
 struct ss_capacity_shape {
-    int tp, cp, pp, micro_batch; /* tp 0: none */
+    int tp, cp, pp, micro_batch; /* of its row; tp 0: none */
     double gpu_s;                /* GPU-seconds a token on its row */
-    char words[SS_FIND_FLAGS];
+    char words[SS_FIND_FLAGS];   /* without --mbs */
 };
 /* What all points share, and is read once. */
 struct ss_capacity_planner {
@@ -67,7 +67,8 @@ struct ss_capacity_planner {
 struct ss_capacity_answer {
     struct ss_capacity_point point;
     struct ss_error why; /* code 0: it was not refused */
-    int64_t layouts;     /* legal ones that the search had, and more for those that it predicted */
+    int64_t
+        layouts; /* legal ones that the search had, and more for those that it predicted; of the board, those predicted */
     struct ss_capacity_shape shape[SS_CAPACITY_SHAPES]; /* best first */
 };
 /* Reads what a platform says into its cluster, and finds its least GPU-seconds. */
