@@ -112,8 +112,10 @@ static int run_change(void *ctx, int item, void *answer, struct ss_error *err)
 
     f->change = i;
     f->kind = ss_change_kind(i);
-    if (!ss_change_words(i, a->aim, &a->from.asked.job, dp, f->words, sizeof f->words))
+    if (!ss_change_words(i, a->aim, &a->from.asked.job, dp, f->words, sizeof f->words)) {
+        f->words[0] = 0; /* a change that does not apply may have written some */
         return SS_OK;
+    }
     ss_copy(f->advice.note, sizeof f->advice.note, ss_change_note(i) ? ss_change_note(i) : "");
     t->status = run_words(a, how, &a->from, f->words, f->words, &f->advice, err);
     t->runs = a->out->runs - runs;
