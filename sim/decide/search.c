@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "decide/search_internal.h"
+#include "decide/search_state.h"
 #include "study/study_internal.h"
 
 /* Layouts that are predicted in one batch, before their results decide the next batch; of an exhaustive search
@@ -16,24 +16,6 @@
  * them. */
 #define BATCH 32
 #define MOST 256
-/* Leaves that wait for others, so that no more are looked at. */
-#define WAITING 512
-
-/* The state of a search: what was predicted so far. */
-struct state {
-    const struct ss_find_options *options;
-    struct ss_find_space *space;
-    size_t next;                    /* the next leaf in their order */
-    int nwaiting, waiting[WAITING]; /* leaves before it that are not decided yet */
-    int nfit, *fit;                 /* the points that surely fit and are beaten by no other */
-    size_t cap_fit;
-    /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
-    double *within, *fastest;    /* and the time of the fastest that surely fits */
-    struct ss_find_round *round; /* NULL: the result is kept */
-    struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
-    size_t cap;
-    struct ss_find_crew *crew;
-};
 
 /* ---- what cannot win ---- */
 
@@ -47,9 +29,7 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
            p->summary.peak_device <= leaf->bytes;
 }
 
-/* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
- * front. A bound lies below the true value, so ties need no care. */
-static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
+int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_result *f = x->space->found;
     const struct ss_find_cluster *c = &x->space->clusters[leaf->cluster];
@@ -67,7 +47,7 @@ static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 }
 
 /* A doubted point has no time of its own yet, but its memory. */
-static int note_fits(struct state *x, int point, struct ss_error *err)
+static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
 {
     const struct ss_find_point *p = &x->space->found->points[point];
     const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
@@ -98,7 +78,7 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
 
 /* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat
  * it. So it waits until that one is known. */
-static int waits(const struct state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
+static int waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
 {
     const struct ss_find_group *groups = x->space->found->groups, *b = &groups[leaf->cluster];
     if (leaf->seconds < x->within[leaf->cluster])
@@ -114,12 +94,12 @@ static int waits(const struct state *x, const struct ss_find_leaf *leaf, const i
 }
 
 /* Puts the number of a leaf into the batch, or among those that wait, or counts it as one that cannot win. */
-static void take_leaf(struct state *x, int number, int *batch, int *n)
+static void take_leaf(struct ss_find_state *x, int number, int *batch, int *n)
 {
     const struct ss_find_leaf *leaf = &x->space->leaves[number];
     if (x->options->exhaustive)
         batch[(*n)++] = number;
-    else if (cannot_win(x, leaf))
+    else if (ss_find_cannot_win(x, leaf))
         x->space->found->groups[leaf->cluster].bounded++;
     else if (waits(x, leaf, batch, *n))
         x->waiting[x->nwaiting++] = number;
@@ -128,7 +108,7 @@ static void take_leaf(struct state *x, int number, int *batch, int *n)
 }
 
 /* Puts the numbers of up to `most` leaves that may win into the batch; not fewer than one, if there are any. */
-static int take(struct state *x, int *batch, int most)
+static int take(struct ss_find_state *x, int *batch, int most)
 {
     int n = 0, before = x->nwaiting, i = 0;
     x->nwaiting = 0;
@@ -136,14 +116,14 @@ static int take(struct state *x, int *batch, int most)
         take_leaf(x, x->waiting[i], batch, &n);
     for (; i < before; i++)
         x->waiting[x->nwaiting++] = x->waiting[i];
-    for (; n < most && x->nwaiting < WAITING && x->next < x->space->nleaves; x->next++)
+    for (; n < most && x->nwaiting < SS_FIND_WAITING && x->next < x->space->nleaves; x->next++)
         take_leaf(x, (int)x->next, batch, &n);
     return n;
 }
 
 /* Tightens the bounds of the leaves of a batch that need not be as loose, and drops those that then cannot win. Tight
  * bounds cost more than the first ones, and less than predictions. */
-static int tighten(struct state *x, int *batch, int *n, struct ss_error *err)
+static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error *err)
 {
     int items[MOST], loose = 0, kept = 0;
     for (int i = 0; i < *n; i++)
@@ -161,7 +141,7 @@ static int tighten(struct state *x, int *batch, int *n, struct ss_error *err)
     free(answers);
     for (int i = 0; i < *n && !rc; i++) {
         const struct ss_find_leaf *leaf = &x->space->leaves[batch[i]];
-        if (!x->options->exhaustive && cannot_win(x, leaf))
+        if (!x->options->exhaustive && ss_find_cannot_win(x, leaf))
             x->space->found->groups[leaf->cluster].bounded++;
         else
             batch[kept++] = batch[i];
@@ -172,7 +152,7 @@ static int tighten(struct state *x, int *batch, int *n, struct ss_error *err)
 
 /* Counts the new points. A plan may refuse a layout for what only the plan sees: a schedule's own
  * conditions. */
-static int count_points(struct state *x, int first, struct ss_error *err)
+static int count_points(struct ss_find_state *x, int first, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;
     int kept = first, rc = SS_OK;
@@ -203,9 +183,7 @@ static int count_points(struct state *x, int first, struct ss_error *err)
 /* Points whose flows are asked for at once, the fastest first. */
 #define FLOWS 16
 
-/* Returns whether flows may make a doubted point the best, near the limit and faster, not told apart from the best,
- * or one of the front. They take no less than the bound, and just as much memory. */
-static int asks_flows(const struct state *x, const struct ss_find_point *p)
+int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p)
 {
     struct ss_find_leaf as = x->space->leaves[p->number];
     as.seconds = p->least_s;
@@ -214,7 +192,7 @@ static int asks_flows(const struct state *x, const struct ss_find_point *p)
     if (!p->summary.doubted || x->options->exhaustive)
         return p->summary.doubted;
     if (p->summary.outcome == SS_OUTCOME_FITS)
-        return !cannot_win(x, &as);
+        return !ss_find_cannot_win(x, &as);
     return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && p->least_s < x->fastest[p->group];
 }
 
@@ -226,17 +204,17 @@ static int by_seconds(const void *left, const void *right)
 }
 
 /* Puts up to FLOWS of the points from *next on that ask for flows into `at`. */
-static int take_doubted(const struct state *x, int *next, int at[FLOWS])
+static int take_doubted(const struct ss_find_state *x, int *next, int at[FLOWS])
 {
     int n = 0;
     for (; n < FLOWS && *next < x->space->found->npoints; ++*next)
-        if (asks_flows(x, &x->space->found->points[*next]))
+        if (ss_find_asks_flows(x, &x->space->found->points[*next]))
             at[n++] = *next;
     return n;
 }
 
 /* Replaces doubted points from `next` on by what flows say. The points are sorted before. */
-static int ask_flows(struct state *x, int next, struct ss_error *err)
+static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;
     struct ss_find_point answers[FLOWS];
@@ -256,17 +234,18 @@ static int ask_flows(struct state *x, int next, struct ss_error *err)
     return rc;
 }
 
-static void tell(const struct state *x)
+static void tell(const struct ss_find_state *x)
 {
     if (x->options->progress)
         x->options->progress(x->options->ctx, (int64_t)x->next, x->round ? 0 : (int64_t)x->space->nleaves);
 }
 
-static int predict_all(struct state *x, struct ss_error *err)
+static int predict_all(struct ss_find_state *x, struct ss_error *err)
 {
     int *batch = malloc(MOST * sizeof *batch);
     struct ss_find_result *f = x->space->found;
     int rc = batch ? SS_OK : ss_nomem(err), size = x->options->exhaustive ? MOST : BATCH;
+    x->ahead.on = 1;
     while (!rc) {
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
@@ -282,6 +261,7 @@ static int predict_all(struct state *x, struct ss_error *err)
         SS_THEN(rc, ask_flows(x, first, err));
         tell(x);
     }
+    x->ahead.on = 0;
     free(batch);
     return rc;
 }
@@ -289,7 +269,7 @@ static int predict_all(struct state *x, struct ss_error *err)
 /* Returns whether a point's figures are not those of an exhaustive search: of closed forms that are doubted, which no flows
  * replaced because by its bound it cannot win; or with block recompute where its layout fits without, or is slower than
  * the best by more than its error: of these others were not predicted. */
-static int is_half_known(const struct state *x, const struct ss_find_point *p)
+static int is_half_known(const struct ss_find_state *x, const struct ss_find_point *p)
 {
     const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
     if (p->summary.doubted || !p->recompute_layers)
@@ -299,7 +279,7 @@ static int is_half_known(const struct state *x, const struct ss_find_point *p)
 }
 
 /* Drops points that are half known, and counts them among those that cannot win. */
-static void drop_half_known(struct state *x)
+static void drop_half_known(struct ss_find_state *x)
 {
     struct ss_find_result *f = x->space->found;
     int kept = 0;
@@ -316,7 +296,7 @@ static void drop_half_known(struct state *x)
 }
 
 /* Predicts the winners once more, by SimGrid. */
-static int confirm_all(struct state *x, struct ss_error *err)
+static int confirm_all(struct ss_find_state *x, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;
     int *items = ss_calloc((size_t)f->ngroups, sizeof *items), n = 0;
@@ -334,13 +314,13 @@ static int confirm_all(struct state *x, struct ss_error *err)
     return rc;
 }
 
-static int item_of(const struct state *x, int point)
+static int item_of(const struct ss_find_state *x, int point)
 {
     return SS_FIND_WIDEN * (int)x->space->nleaves + x->space->found->points[point].number;
 }
 
 /* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
-static int widen_all(struct state *x, const struct ss_request *base, struct ss_error *err)
+static int widen_all(struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
     struct ss_notes assumed = {0};
     ss_request_list_assumed(base, "", &assumed);
@@ -380,7 +360,7 @@ static int by_count(const void *left, const void *right)
 
 /* Returns the rule that says what to change. It blames the most flags that the user asked for and the fewest
  * that the search chose, which are not the job's fault; among equals, the rule that refused most. */
-static const struct ss_find_rule *to_blame(const struct state *x, const struct ss_request *base)
+static const struct ss_find_rule *to_blame(const struct ss_find_state *x, const struct ss_request *base)
 {
     const struct ss_find_result *f = x->space->found;
     int which = 0, most = INT_MIN;
@@ -394,7 +374,7 @@ static const struct ss_find_rule *to_blame(const struct state *x, const struct s
     return &f->rules[which];
 }
 
-static int check_any(const struct state *x, const struct ss_request *base, struct ss_error *err)
+static int check_any(const struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
     const struct ss_find_result *f = x->space->found;
     int64_t refused = 0, layouts = 0;
@@ -411,7 +391,7 @@ static int check_any(const struct state *x, const struct ss_request *base, struc
 }
 
 /* Prepares what workers start from: the layouts with their switches, and their bounds. */
-static int prepare(struct state *x, struct ss_error *err)
+static int prepare(struct ss_find_state *x, struct ss_error *err)
 {
     int rc = ss_find_space_begin(x->space, x->round, err);
     SS_THEN(rc, ss_find_bound(x->space, x->options, x->round, err));
@@ -431,7 +411,7 @@ static int prepare(struct state *x, struct ss_error *err)
 
 /* Finds what is told of the job beside its layouts: of the first group that has a best one, or of any layout
  * that was predicted. */
-static int find_notes(const struct state *x, const struct ss_request *base, struct ss_error *err)
+static int find_notes(const struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;
     char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
@@ -452,10 +432,10 @@ static int find_notes(const struct state *x, const struct ss_request *base, stru
                                    sizeof f->premises, err);
 }
 
-static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
+static int run(struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
     int rc = prepare(x, err);
-    SS_THEN(rc, ss_find_crew_open(x->space, base, x->options, &x->crew, err));
+    SS_THEN(rc, ss_find_crew_open(x, base, &x->crew, err));
     SS_THEN(rc, predict_all(x, err));
     if (rc)
         return rc;
@@ -477,7 +457,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
 int ss_find_search(const struct ss_request *base, const struct ss_find_options *options,
                    struct ss_find_space *space, struct ss_find_round *round, struct ss_error *err)
 {
-    struct state x = {.options = options, .space = space, .round = round};
+    struct ss_find_state x = {.options = options, .space = space, .round = round};
     int rc = run(&x, base, err);
     ss_find_crew_close(x.crew);
     free(x.fit);

@@ -10,11 +10,12 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "decide/search_internal.h"
+#include "decide/search_state.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
 struct ss_find_crew {
+    struct ss_find_state *state;
     const struct ss_find_space *space;
     const struct ss_find_options *options;
     struct ss_run_options run;
@@ -217,14 +218,29 @@ static uint64_t home_of(void *ctx, int item)
     return h;
 }
 
-int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
-                      const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err)
+static int ahead(void *ctx)
 {
+    const struct ss_find_crew *w = ctx;
+    return ss_find_ahead_item(w->state);
+}
+
+static void on_ahead(void *ctx, int item, const void *answer)
+{
+    const struct ss_find_crew *w = ctx;
+    ss_find_ahead_note(w->state, item, answer);
+}
+
+int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, struct ss_find_crew **out,
+                      struct ss_error *err)
+{
+    const struct ss_find_space *s = x->space;
+    const struct ss_find_options *o = x->options;
     struct ss_find_crew *w = s->nleaves > INT_MAX / SS_FIND_WAYS ? NULL : ss_calloc(1, sizeof *w);
     int rc = SS_OK;
 
     if (!w)
         return ss_nomem(err);
+    w->state = x;
     w->space = s;
     w->options = o;
     w->run = *o->run;
@@ -239,6 +255,8 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .size = sizeof(struct ss_find_point),
                                .work = work,
                                .home = home_of,
+                               .ahead = ahead,
+                               .on_ahead = on_ahead,
                                .ctx = w,
                                .what = "search"};
     if (o->workers.journal || o->workers.team)

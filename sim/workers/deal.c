@@ -57,9 +57,14 @@ void ss_deal_put_back(struct ss_deal *d, int at)
 
 void ss_deal_put_all_back(struct ss_deal *d, struct ss_worker *s)
 {
-    d->in_flight -= s->n;
-    for (; s->n > 0; s->n--)
-        ss_deal_put_back(d, s->at[s->n - 1]);
+    for (; s->n > 0; s->n--) {
+        int at = s->at[s->n - 1];
+        d->in_flight -= at >= 0;
+        if (at >= 0)
+            ss_deal_put_back(d, at);
+        else
+            ss_ahead_drop(d->crew, at);
+    }
     s->took = 0;
 }
 
@@ -69,7 +74,7 @@ void ss_deal_bury(struct ss_deal *d, struct ss_worker *s)
     int at = s->at[0];
     ss_worker_dismiss(s);
     ss_deal_put_all_back(d, s);
-    if (++d->tries[at] < TRIES)
+    if (at < 0 || ++d->tries[at] < TRIES)
         return;
     ss_fail(&error, SS_ERR_ENGINE, NULL, 0, "worker processes died at item %d of %d, one after another",
             d->items[at], d->crew->pool->nitems);

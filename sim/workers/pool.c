@@ -27,6 +27,13 @@ static void take_reply(void *ctx, struct ss_worker *s)
     struct ss_reply reply;
     struct ss_error error;
     int at = s->at[0], dead = ss_worker_read(s, &reply, &error);
+    if (at < 0) {
+        if (dead || ss_ahead_take(d->crew, s, &reply))
+            ss_deal_bury(d, s);
+        else
+            ss_worker_next(s);
+        return;
+    }
     void *answer = dead || reply.status ? NULL : ss_deal_room(d, at, reply.bytes);
     if (dead || (answer && ss_worker_read_answer(s, answer, reply.bytes))) {
         ss_deal_bury(d, s);
@@ -72,9 +79,12 @@ static int next_place(struct ss_deal *d, int worker, int *index)
     return 1;
 }
 
-/* Returns how many items may wait at a worker: fewer when few are left, so that all workers end together. */
+/* Returns how many items may wait at a worker: fewer when few are left, so that all workers end together, and none behind an item
+ * that nobody has asked for. */
 static int depth_of(const struct ss_deal *d, const struct ss_worker *s)
 {
+    if (s->n && s->at[0] < 0)
+        return 1;
     int most = ss_worker_depth(s), share = 1 + d->left / (2 * d->crew->nworkers);
     return most < share ? most : share;
 }
@@ -121,6 +131,9 @@ static int give_all(struct ss_deal *d, struct ss_error *err)
             given |= !failed;
         }
     }
+    for (int i = 0; i < c->nhere && !c->team && d->in_flight > 0 && !next_place(d, i, &index); i++)
+        if (c->workers[i].n == 0 && c->workers[i].pid && !ss_ahead_give(d, &c->workers[i]))
+            break;
     if (d->in_flight > 0 || !next_place(d, 0, &index))
         return SS_OK;
     return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
@@ -201,10 +214,11 @@ static int read_journal(struct ss_deal *d, struct ss_error *err)
 static int find_homes(struct ss_deal *d, struct ss_error *err)
 {
     const struct ss_pool *pool = d->crew->pool;
-    d->left = d->ntodo;
-    d->last = d->ntodo - 1;
     if (!d->crew->nworkers)
         return SS_OK;
+    ss_ahead_claim(d);
+    d->left = d->ntodo;
+    d->last = d->ntodo - 1;
     d->given = ss_calloc((size_t)d->ntodo + 1, 1);
     d->home = pool->home ? ss_calloc((size_t)d->ntodo + 1, sizeof *d->home) : NULL;
     if (!d->given || (pool->home && !d->home))
@@ -270,6 +284,7 @@ void ss_pool_close(struct ss_crew *c)
     for (int i = 0; c->workers && i < c->nhere; i++)
         ss_worker_dismiss(&c->workers[i]);
     ss_journal_close(c->journal);
+    ss_ahead_free(&c->ahead);
     free(c->workers);
     free(c->ready);
     free(c->scratch);

@@ -252,11 +252,12 @@ int ss_find_tighten(const struct ss_find_space *s, const struct ss_find_leaf *le
                     double *seconds, struct ss_error *err);
 
 /* ---- search_predict.c ---- */
-/* The crew that predicts the leaves of a space. While it lives, the leaves must keep their order, and
- * everything in `o` must stay, also o->run and the files of o->how. */
+/* The crew that predicts the leaves of the space of *x. While it lives, the leaves must keep their order, and all that *x
+ * points to must stay, also the run and the files of its options. */
 struct ss_find_crew;
-int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
-                      const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err);
+struct ss_find_state;
+int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, struct ss_find_crew **out,
+                      struct ss_error *err);
 /* What is asked of a leaf. */
 enum ss_find_way {
     SS_FIND_PREDICT, /* all figures, by closed forms alone: summary.doubted says where flows may differ */

@@ -3,8 +3,20 @@
 #ifndef SS_WORKERS_DEAL_H
 #define SS_WORKERS_DEAL_H
 
+#include "base/map.h"
 #include "workers/journal.h"
 #include "workers/relay.h"
+
+/* What is worked at before it is asked for. */
+struct ss_ahead {
+    int n;
+    size_t cap;
+    struct ss_ahead_entry {
+        int item, state;
+        void *answer;
+    } * entry;
+    struct ss_map at; /* by item */
+};
 
 struct ss_crew {
     const struct ss_pool *pool;
@@ -17,6 +29,7 @@ struct ss_crew {
     struct ss_team *team;       /* NULL: none */
     uint64_t digest;            /* of the pool and the build; equal in all processes of the team */
     struct ss_journal *journal; /* NULL: none */
+    struct ss_ahead ahead;      /* place -1 - i of a worker is its entry i */
 };
 
 /* A list of items that is being dealt. */
@@ -59,6 +72,17 @@ void ss_deal_put_all_back(struct ss_deal *d, struct ss_worker *s);
 /* Notes that a worker has died. The item that it was at is dealt out again, because the machine may have
  * ended the worker for its own reasons. The items behind that item are not to blame. */
 void ss_deal_bury(struct ss_deal *d, struct ss_worker *s);
+
+/* ---- ahead.c ---- */
+/* Gives an item that is likely to be asked for later to a worker that idles. Returns 0 where there is none. */
+int ss_ahead_give(struct ss_deal *d, struct ss_worker *s);
+/* Keeps the answer to a worker's first item, which nobody has asked for yet. Returns 0, or -1 where the worker has died. */
+int ss_ahead_take(struct ss_crew *c, struct ss_worker *s, const struct ss_reply *reply);
+/* Forgets an item whose worker has died. */
+void ss_ahead_drop(struct ss_crew *c, int at);
+/* Takes items that are kept, or worked at, off those that are to do. */
+void ss_ahead_claim(struct ss_deal *d);
+void ss_ahead_free(struct ss_ahead *ahead);
 
 /* ---- deal_team.c ---- */
 /* Takes the messages of the team (readiness, answers, losses) and what dead processes still had. */

@@ -40,6 +40,11 @@ struct ss_pool {
     /* Returns a number that items have in common which share work in one process: they go to one worker as long as
      * others have items of their own. NULL: items go in their order. */
     uint64_t (*home)(void *ctx, int item);
+    /* Returns an item that a later list is likely to ask for: a worker that would idle begins it, and its answer is kept
+     * until then. -1: there is none. An item that is begun or kept is passed over. NULL, or a team: nobody works ahead. */
+    int (*ahead)(void *ctx);
+    /* Called in this process with an answer that nobody has asked for yet; may be NULL. */
+    void (*on_ahead)(void *ctx, int item, const void *answer);
     /* Called in this process after each answer, with the number of answers of this call so far; may be
      * NULL. */
     void (*on_answer)(void *ctx, int done);

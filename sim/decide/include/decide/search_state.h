@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a search knows while it predicts. */
+#ifndef SS_DECIDE_SEARCH_STATE_H
+#define SS_DECIDE_SEARCH_STATE_H
+
+#include "base/map.h"
+#include "decide/search_internal.h"
+
+/* Leaves that wait for others, so that no more are looked at. */
+#define SS_FIND_WAITING 512
+/* Layouts whose flows workers may ask for before their turn. */
+#define SS_FIND_DOUBTED 64
+
+/* What was predicted so far. */
+struct ss_find_state {
+    const struct ss_find_options *options;
+    struct ss_find_space *space;
+    size_t next;                            /* the next leaf in their order */
+    int nwaiting, waiting[SS_FIND_WAITING]; /* leaves before it that are not decided yet */
+    int nfit, *fit;                         /* the points that surely fit and are beaten by no other */
+    size_t cap_fit;
+    /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
+    double *within, *fastest;    /* and the time of the fastest that surely fits */
+    struct ss_find_round *round; /* NULL: the result is kept */
+    struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
+    size_t cap;
+    struct ss_find_crew *crew;
+    struct ss_find_ahead {
+        int on;
+        size_t look; /* the next leaf to look at */
+        int n;       /* doubted points that were predicted before their turn, the last ones */
+        struct ss_find_point doubted[SS_FIND_DOUBTED];
+    } ahead;
+};
+
+/* ---- search.c ---- */
+/* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
+ * front. A bound lies below the true value, so ties need no care. */
+int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf);
+/* Returns whether flows may make a doubted point the best, near the limit and faster, not told apart from the best,
+ * or one of the front. They take no less than the bound, and just as much memory. */
+int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p);
+
+/* ---- search_ahead.c: what workers do while the last items of a list are out ---- */
+/* Returns an item that is likely to be asked for: flows of a doubted layout, or the next leaf that may be the best; -1: none. */
+int ss_find_ahead_item(struct ss_find_state *x);
+/* Takes the answer to such an item. */
+void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_point *p);
+
+#endif
