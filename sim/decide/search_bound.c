@@ -34,6 +34,7 @@ struct ss_find_costs {
     struct traits {
         signed char known, alike, hybrid;
     } * traits;
+    int64_t made; /* by ss_plan_bounds_find */
     int n;
     size_t cap;
     struct entry {
@@ -97,6 +98,7 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
         int found =
             ss_plan_bounds_find(job, c->stack, c->platform, 0, shared->cache, &shared->entry[i].least, NULL);
         shared->entry[i].known = !found;
+        shared->made++;
         rc = found == SS_ERR_NOMEM ? found : SS_OK;
     }
     *out = !rc && shared->entry[i].known ? i : -1;
@@ -274,6 +276,11 @@ void ss_find_costs_close(struct ss_find_costs *costs)
     free(costs->entry);
     free(costs->traits);
     free(costs);
+}
+
+int64_t ss_find_costs_made(const struct ss_find_costs *costs)
+{
+    return costs->made;
 }
 
 /* Fills in the bounds of the present leaves, in their order. */

@@ -36,6 +36,7 @@ struct record {
     } is;
 };
 struct answer {
+    int64_t asked, priced; /* layouts that were asked for, and costs that were made */
     int n;
     struct record record[];
 };
@@ -53,6 +54,7 @@ struct walk {
     unsigned char at[SS_FIND_NUMBERS];
     int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
     int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
+    int64_t asked;
     struct ss_error why;
     struct all *all;       /* the walk over the outer axes */
     struct answer *answer; /* or that over a slice */
@@ -159,6 +161,7 @@ static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job,
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     memset(&w->why, 0, sizeof w->why);
+    w->asked++;
     int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
                                    job, &w->why);
     w->cut = rc ? reach_of(c, w->why.flags) + 1 : -1;
@@ -278,13 +281,17 @@ static int walk_slice(void *ctx, int item, void *answer, struct ss_error *err)
     const struct ss_find_cluster *c = &all->space->clusters[slice->cluster];
     struct walk w = begin(all->space, slice->cluster, slice->micro);
     struct ss_asked asked = c->asked;
+    int64_t made = all->costs ? ss_find_costs_made(all->costs) : 0;
     int rc = SS_OK;
     w.answer = answer;
     w.answer->n = 0;
     memcpy(w.at, slice->at, (size_t)w.outer);
     for (int a = 0; a < w.outer && !rc; a++)
         rc = ss_find_set(c, w.at, a, &asked, err);
-    return rc ? rc : visit(&w, w.outer, &asked, all->costs, err);
+    SS_THEN(rc, visit(&w, w.outer, &asked, all->costs, err));
+    w.answer->asked = w.asked;
+    w.answer->priced = all->costs ? ss_find_costs_made(all->costs) - made : 0;
+    return rc;
 }
 
 static size_t used(const void *answer)
@@ -346,14 +353,22 @@ static int take_slices(struct all *all, const struct slice *slice, struct answer
     return rc;
 }
 
+static void count(struct ss_find_counts *counts, const struct answer *a)
+{
+    counts->slices++;
+    counts->asked += a->asked;
+    counts->priced += a->priced;
+    counts->most = a->priced > counts->most ? a->priced : counts->most;
+}
+
 static int take_answers(struct all *all, struct answer *const *answers, struct ss_error *err)
 {
     int rc = SS_OK;
     for (size_t i = 0, n; i < all->nslices && !rc; i += n) {
         const struct slice *slice = &all->slice[i];
         const struct walk w = begin(all->space, slice->cluster, slice->micro);
-        for (n = 1; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix;)
-            n++;
+        for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++)
+            count(&all->space->counts, answers[i + n]);
         rc = take_slices(all, slice, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
     }
     return rc;
@@ -398,6 +413,8 @@ static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_
         struct walk w = begin(s, i, -1);
         w.all = all;
         rc = visit(&w, 0, &s->clusters[i].asked, NULL, err);
+        s->counts.here += w.asked;
+        s->counts.asked += w.asked;
     }
     for (size_t i = 0; i < all->nslices; i++) {
         const struct walk w = begin(s, all->slice[i].cluster, all->slice[i].micro);

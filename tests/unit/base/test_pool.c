@@ -252,6 +252,82 @@ static void test_lengths(void)
     munmap(seen, ITEMS * sizeof *seen);
 }
 
+/* ---- work before it is asked for ---- */
+
+enum { FIRST = 10, AHEAD = 6 }; /* items of the first list, and those that come after it */
+
+struct early {
+    int next;      /* item that is begun next */
+    int told;      /* answers that nobody had asked for */
+    int *begun;    /* [ITEMS], of all processes: how often */
+    int lone_fail; /* an item that is bad */
+};
+
+/* The last item of the first list ends when an item behind the list is done. Item 11 ends its first process. */
+static int work_early(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const struct early *e = ctx;
+    if (item == e->lone_fail)
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "item %d is bad", item);
+    if (item == FIRST - 1)
+        while (!__atomic_load_n(&e->begun[FIRST + 3], __ATOMIC_ACQUIRE))
+            usleep(1000);
+    if (!__atomic_fetch_add(&e->begun[item], 1, __ATOMIC_ACQ_REL) && item == FIRST + 1)
+        raise(SIGKILL);
+    memcpy(answer, &item, sizeof item);
+    return SS_OK;
+}
+
+/* Items in their order, the first one twice. */
+static int next_early(void *ctx)
+{
+    struct early *e = ctx;
+    int item = e->next < FIRST ? FIRST : e->next;
+    e->next = e->next < FIRST ? FIRST : e->next + 1;
+    return item < FIRST + AHEAD ? item : -1;
+}
+
+static void note_early(void *ctx, int item, const void *answer)
+{
+    struct early *e = ctx;
+    CU_ASSERT(item >= FIRST && item < FIRST + AHEAD);
+    CU_ASSERT_EQUAL(memcmp(answer, &item, sizeof item), 0);
+    e->told++;
+}
+
+static void test_ahead(void)
+{
+    struct early e = {.lone_fail = FIRST + 2};
+    e.begun = mmap(NULL, ITEMS * sizeof *e.begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(e.begun != MAP_FAILED);
+    const struct ss_pool pool = {.workers = {.n = 3},
+                                 .nitems = ITEMS,
+                                 .size = sizeof(int),
+                                 .work = work_early,
+                                 .ahead = next_early,
+                                 .on_ahead = note_early,
+                                 .ctx = &e};
+    struct ss_error err = {0};
+    struct ss_crew *crew;
+    int items[ITEMS], answers[ITEMS], wrong = 0;
+    for (int i = 0; i < ITEMS; i++)
+        items[i] = i < FIRST + 2 ? i : i + 1; /* without the bad one */
+    CU_ASSERT_EQUAL_FATAL(ss_pool_open(&pool, &crew, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, items, FIRST, answers, NULL), SS_OK);
+    CU_ASSERT(e.told >=
+              1); /* the item that the last one waits for is answered soon, or its reply is read before */
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, items + FIRST, 20, answers + FIRST, NULL), SS_OK);
+    for (int i = 0; i < FIRST + 20; i++)
+        wrong += answers[i] != items[i];
+    for (int i = FIRST; i < FIRST + AHEAD; i++) /* nothing is done twice but what a process died at */
+        wrong += i != FIRST + 2 && e.begun[i] != 1 + (i == FIRST + 1);
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, &e.lone_fail, 1, answers, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.message, "item 12 is bad");
+    ss_pool_close(crew);
+    munmap(e.begun, ITEMS * sizeof *e.begun);
+}
+
 static int square(void *ctx, int item, void *answer, struct ss_error *err)
 {
     long value = (long)item * item;
@@ -332,6 +408,7 @@ SUITE(pool)
                            {"a worker that dies", test_deaths},
                            {"many that die", test_deaths_in_a_row},
                            {"answers of many lengths", test_lengths},
+                           {"work before it is asked for", test_ahead},
                            {"several lists", test_crew},
                            {"several threads", test_threads},
                            {"who stops it", test_stop},

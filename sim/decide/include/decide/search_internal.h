@@ -95,6 +95,12 @@ struct ss_find_space {
     struct ss_find_bounds *bounds; /* of every one with the clusters' `bounded` switches; NULL: none yet */
     struct ss_find_result *found;  /* the search counts refusals in its groups and rules */
     size_t cap_rules;
+    /* what the walk took: layouts asked for by this process, and by all; ranks' costs that were made; pieces of work, and
+     * the most costs of one */
+    struct ss_find_counts {
+        int64_t here, asked, priced, most;
+        int slices;
+    } counts;
 };
 
 /* ---- search_space.c: clusters and their axes ---- */
@@ -237,6 +243,8 @@ struct ss_find_known;
 int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *bands,
                        const struct ss_find_known *known, struct ss_find_costs **out, struct ss_error *err);
 void ss_find_costs_close(struct ss_find_costs *costs);
+/* Returns how many costs of ranks were made. */
+int64_t ss_find_costs_made(const struct ss_find_costs *costs);
 /* Sets the bounds of a leaf, whose finished job without switches is `job`, and turns on its switches in both. Error:
  * SS_ERR_NOMEM, because without memory another set of layouts would be searched. */
 int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, const struct ss_asked *asked,

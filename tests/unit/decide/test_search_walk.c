@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk over all layouts by workers: the same layouts and bounds for any number of them, and nothing done twice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/search_internal.h"
+#include "job_helper.h"
+#include "stepsim/bands.h"
+#include "suite.h"
+
+static struct ss_bands *bands;
+
+/* Walks over the layouts of a job, with bounds. */
+static void walk(const char *words, int workers, struct ss_find_space *s)
+{
+    struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = bands};
+    const struct ss_find_options o = {.run = &run, .workers = {.n = workers}};
+    char text[512], *argv[JOB_MAX_ARGS];
+    struct ss_request r;
+    struct ss_error err;
+
+    snprintf(text, sizeof text, "%s", words);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_find_space_build(&r, &o, s, &err), 0);
+    for (int c = 0; c < s->nclusters; c++)
+        s->clusters[c].room = ss_find_room(&s->clusters[c], bands);
+    CU_ASSERT_EQUAL_FATAL(ss_find_walk(s, &o, 1, &err), 0);
+    ss_request_free(&r);
+}
+
+static int same(const struct ss_find_space *a, const struct ss_find_space *b)
+{
+    const struct ss_find_result *f = a->found, *g = b->found;
+    int is = a->nleaves == b->nleaves && f->nrules == g->nrules;
+    for (size_t i = 0; i < a->nleaves && is; i++)
+        is = a->leaves[i].walk == (int)i && !memcmp(a->leaves[i].at, b->leaves[i].at, SS_FIND_NUMBERS) &&
+             !memcmp(&a->bounds[i], &b->bounds[i], sizeof *a->bounds);
+    for (int i = 0; i < f->nrules && is; i++)
+        is = f->rules[i].n == g->rules[i].n && !strcmp(f->rules[i].example, g->rules[i].example);
+    return is;
+}
+
+/* Costs of ranks take about as long as so many layouts that are asked for. */
+#define COST 10
+
+/* With eight workers the slowest has its share, and at most one piece more, behind what the first process does alone: 85 % of
+ * eight workers are at work. */
+static void test_shares(void)
+{
+    static const char *const jobs[] = {
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --recompute none",
+        "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --cp 1 --fsdp none"};
+    for (int i = 0; i < 2; i++) {
+        struct ss_find_space one, eight;
+        walk(jobs[i], 1, &one);
+        walk(jobs[i], 8, &eight);
+        const struct ss_find_counts *a = &one.counts, *b = &eight.counts;
+        CU_ASSERT(one.nleaves > 500);
+        CU_ASSERT(same(&one, &eight));
+        CU_ASSERT(a->priced > 300);
+        CU_ASSERT_EQUAL(a->priced, b->priced); /* no worker makes a cost that another has */
+        CU_ASSERT_EQUAL(a->asked, b->asked);
+        double alone = (double)b->here, most = COST * (double)b->most;
+        double all = (double)b->asked + COST * (double)b->priced;
+        CU_ASSERT(all / 8 / (alone + (all - alone) / 8 + most) >= 0.85);
+        ss_find_space_free(&one);
+        ss_find_space_free(&eight);
+    }
+}
+
+static int load(void)
+{
+    return ss_bands_load(NULL, NULL, &bands, NULL);
+}
+
+static int unload(void)
+{
+    ss_bands_free(bands);
+    return 0;
+}
+
+SUITE(search_walk)
+{
+    CU_TestInfo tests[] = {{"shares of the work", test_shares}, CU_TEST_INFO_NULL};
+    return suite_run("search_walk", load, unload, tests);
+}
