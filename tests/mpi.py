@@ -19,6 +19,11 @@ COMMANDS = [
     ['sweep', *JOB, '--vary', 'nodes=4..64', '--vary', 'tp=1,2,4,8', '--vary', 'mbs=1,2,4', '--vary', 'pp=1,2,4,8'],
     ['search', *JOB, '--vary', 'nodes=2,4', '--vary', 'tp=auto', '--vary', 'pp=auto', '--vary', 'mbs=auto'],
 ]
+# Commands that share what they predict, but keep no journal here.
+OTHERS = [
+    ['capacity', *JOB, '--nodes', '2,4', '--tp', '2', '--cp', '1', '--tokens', '1T'],
+    ['validate', 'runs'],
+]
 # --allow-run-as-root: containers. Launching needs no network.
 MPIRUN = ['mpirun', '--allow-run-as-root', '--oversubscribe', '--mca', 'btl', 'self,vader', '--mca', 'plm', 'isolated', '-n', '3']
 failed = []
@@ -116,6 +121,8 @@ def main():
         os.chdir(folder)
         for words in COMMANDS:
             check_command(words, '--all' in sys.argv or words[0] == 'sweep')
+        for words in OTHERS:
+            check(run(MPIRUN, words)[:2] == run([], words)[:2], f'{words[0]}: the same by 3 processes')
         check_errors(folder)
         os.chdir('/')
     sys.exit(bool(failed))

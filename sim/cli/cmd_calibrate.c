@@ -119,7 +119,7 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
         .spread = f->spread >= 0 ? &f->spread : NULL,
         .progress = cli_terminal(STDERR_FILENO) ? progress : NULL,
         .files = cli_files(),
-        .workers = f->workers,
+        .workers = cli_workers(f),
     };
     rc = read_props(opt, &f->calibrate.props, err);
     return rc ? rc : check_words(opt, f, err);

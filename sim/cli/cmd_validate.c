@@ -205,7 +205,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
                                                             : NULL;
     opt.spread = flags.spread >= 0 ? &flags.spread : NULL;
     opt.files = cli_files();
-    opt.workers = flags.workers;
+    opt.workers = cli_workers(&flags);
     opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;
     rc = ss_validate(tables, n, &opt, &v, err);
     SS_THEN(rc, write_all(v, &flags, err));

@@ -16,7 +16,9 @@ struct ss_team *cli_team(void)
 
 int cli_team_join(int verb, struct ss_error *err)
 {
-    int rc = verb == CLI_SEARCH || verb == CLI_SWEEP ? ss_team_open(&team, err) : SS_OK;
+    int shares = verb == CLI_SEARCH || verb == CLI_SWEEP || verb == CLI_CAPACITY || verb == CLI_VALIDATE ||
+                 verb == CLI_CALIBRATE;
+    int rc = shares ? ss_team_open(&team, err) : SS_OK;
     int nowhere = rc || !ss_team_rank(team) ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     if (nowhere < 0)

@@ -137,8 +137,12 @@ static void set_boards(struct run *r)
 /* Plans the n items on r->items. */
 static int deal(struct run *r, int n, struct ss_error *err)
 {
-    int rc = n ? ss_pool_deal(r->crew, r->items, n, r->answers, err) : SS_OK;
+    const struct ss_workers *w = &r->x->options->workers;
+    int all = w->n ? w->n : w->team ? 1 : ss_pool_cores(), rc = SS_OK;
 
+    for (int k = 0; k < r->x->plan->nclusters && n; k++)
+        r->x->boards[k].helpers = all > n ? all / n : 1;
+    SS_THEN(rc, n ? ss_pool_deal(r->crew, r->items, n, r->answers, err) : SS_OK);
     for (int i = 0; i < n && !rc; i++) {
         const struct ss_capacity_answer *a = &r->answers[i];
         int kind = r->items[i] % KINDS;

@@ -414,12 +414,13 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                         struct ss_capacity_answer *a, struct ss_error *why)
 {
     struct ss_sweep *vary = ss_calloc(1, sizeof *vary);
+    const int helpers = x->boards[a->point.cluster].helpers;
     const double most_s = ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch);
     struct ss_run_options blind = x->run;
     const struct ss_find_options options = {.vary = vary,
                                             .how = x->options->how,
                                             .run = &blind,
-                                            .workers = {.n = 1},
+                                            .workers = {.n = helpers > 1 ? helpers : 1},
                                             .best_only = 1,
                                             .brief = 1,
                                             .below = x->limited ? &most_s : NULL};

@@ -17,34 +17,7 @@
 #define BATCH 32
 #define MOST 256
 
-/* ---- what cannot win ---- */
-
-/* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
- * the layout. */
-static int beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
-{
-    const struct ss_find_point *p = &f->points[point];
-    const struct ss_find_group *a = &f->groups[p->group], *b = &f->groups[leaf->cluster];
-    return a->work == b->work && a->gpus <= b->gpus && p->summary.iteration_s <= leaf->seconds &&
-           p->summary.peak_device <= leaf->bytes;
-}
-
-int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
-{
-    const struct ss_find_result *f = x->space->found;
-    const struct ss_find_cluster *c = &x->space->clusters[leaf->cluster];
-    int block = ss_find_block_axis(c, leaf->at) >= 0;
-    if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
-        return 1;
-    if (leaf->unsure) /* told only where it is faster than what surely fits */
-        return x->fastest[leaf->cluster] <= leaf->seconds;
-    if (block || !(x->within[leaf->cluster] <= leaf->seconds))
-        return x->within[leaf->cluster] <= leaf->seconds;
-    int beaten = x->options->best_only;
-    for (int i = 0; i < x->nfit && !beaten; i++)
-        beaten = beats(f, x->fit[i], leaf);
-    return beaten;
-}
+/* ---- what is known ---- */
 
 /* A doubted point has no time of its own yet, but its memory. */
 static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
@@ -66,7 +39,7 @@ static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
     const struct ss_find_leaf as = {
         .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};
     for (int i = 0; i < x->nfit; i++)
-        if (beats(x->space->found, x->fit[i], &as))
+        if (ss_find_beats(x->space->found, x->fit[i], &as))
             return SS_OK;
     if (ss_grow(&x->fit, &x->cap_fit, (size_t)x->nfit + 1, sizeof *x->fit))
         return ss_nomem(err);
@@ -182,19 +155,6 @@ static int count_points(struct ss_find_state *x, int first, struct ss_error *err
 
 /* Points whose flows are asked for at once, the fastest first. */
 #define FLOWS 16
-
-int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p)
-{
-    struct ss_find_leaf as = x->space->leaves[p->number];
-    as.seconds = p->least_s;
-    as.bytes = p->summary.peak_device;
-    as.unsure = 0;
-    if (!p->summary.doubted || x->options->exhaustive)
-        return p->summary.doubted;
-    if (p->summary.outcome == SS_OUTCOME_FITS)
-        return !ss_find_cannot_win(x, &as);
-    return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && p->least_s < x->fastest[p->group];
-}
 
 static int by_seconds(const void *left, const void *right)
 {

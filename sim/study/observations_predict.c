@@ -77,11 +77,13 @@ static int predict_runs(struct runs *r, const char *use, const struct ss_fit_pro
     r->out = ss_calloc((size_t)r->n + 1, sizeof *r->out);
     if (!r->of_case || !r->out)
         return ss_nomem(err);
-    const struct ss_pool pool = {.workers = {.n = r->n < FEW ? 1 : o->workers.n},
-                                 .nitems = r->n,
-                                 .size = sizeof *r->out,
-                                 .work = predict_run,
-                                 .ctx = r};
+    const int few = r->n < FEW;
+    const struct ss_pool pool = {
+        .workers = {.n = few ? 1 : o->workers.n, .team = few ? NULL : o->workers.team},
+        .nitems = r->n,
+        .size = sizeof *r->out,
+        .work = predict_run,
+        .ctx = r};
     return rc ? rc : ss_pool_run(&pool, r->out, err);
 }
 

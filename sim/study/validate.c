@@ -338,7 +338,9 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
 
     SS_THEN(rc, ss_bands_load(NULL, opt->files, &bands, err));
     struct work w = {cases, opt, v, {.engine = opt->engine, .bands = bands}};
-    const struct ss_pool pool = {.workers = {.n = cases->n < FEW ? 1 : opt->workers.n,
+    const int few = cases->n < FEW; /* this process has them sooner alone */
+    const struct ss_pool pool = {.workers = {.n = few ? 1 : opt->workers.n,
+                                             .team = few ? NULL : opt->workers.team,
                                              .stop = opt->workers.stop,
                                              .stop_ctx = opt->workers.stop_ctx},
                                  .nitems = cases->n,

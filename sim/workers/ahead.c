@@ -6,8 +6,6 @@
 #include "base/base.h"
 #include "workers/deal.h"
 
-enum { GONE, BEGUN, ANSWERED };
-
 /* Returns the index of the item of `ahead`, or -1. */
 static int find(const struct ss_ahead *ahead, int item)
 {
@@ -20,7 +18,7 @@ static int entry_of(struct ss_ahead *ahead, int item)
 {
     int i = find(ahead, item);
     if (i >= 0)
-        return ahead->entry[i].state == GONE ? i : -1;
+        return ahead->entry[i].state == SS_AHEAD_GONE ? i : -1;
     if (ss_grow(&ahead->entry, &ahead->cap, (size_t)ahead->n + 1, sizeof *ahead->entry) ||
         ss_map_put(&ahead->at, (uint64_t)item, ahead->n) < 0)
         return -1;
@@ -36,16 +34,11 @@ int ss_ahead_give(struct ss_deal *d, struct ss_worker *s)
         int i = entry_of(ahead, item);
         if (i < 0)
             continue;
-        ahead->entry[i].state = BEGUN;
+        ahead->entry[i].state = SS_AHEAD_BEGUN;
         ss_worker_give(s, -1 - i, item);
         return 1;
     }
     return 0;
-}
-
-void ss_ahead_drop(struct ss_crew *c, int at)
-{
-    c->ahead.entry[-1 - at].state = GONE;
 }
 
 int ss_ahead_take(struct ss_crew *c, struct ss_worker *s, const struct ss_reply *reply)
@@ -53,7 +46,7 @@ int ss_ahead_take(struct ss_crew *c, struct ss_worker *s, const struct ss_reply 
     const struct ss_pool *pool = c->pool;
     struct ss_ahead_entry *e = &c->ahead.entry[-1 - s->at[0]];
     void *answer = reply->status ? NULL : malloc(reply->bytes);
-    e->state = GONE;
+    e->state = SS_AHEAD_GONE;
     if (reply->status) /* whoever asks for it gets the error */
         return 0;
     if (!answer || ss_worker_read_answer(s, answer, reply->bytes)) {
@@ -61,7 +54,7 @@ int ss_ahead_take(struct ss_crew *c, struct ss_worker *s, const struct ss_reply 
         return -1;
     }
     e->answer = answer;
-    e->state = ANSWERED;
+    e->state = SS_AHEAD_ANSWERED;
     if (pool->on_ahead)
         pool->on_ahead(pool->ctx, e->item, answer);
     return 0;
@@ -85,23 +78,22 @@ void ss_ahead_claim(struct ss_deal *d)
 {
     struct ss_ahead *ahead = &d->crew->ahead;
     int kept = 0;
-    for (int k = 0; k < d->ntodo; k++) {
-        int at = d->todo[k], i = ahead->n ? find(ahead, d->items[at]) : -1;
-        struct ss_ahead_entry *e = i >= 0 ? &ahead->entry[i] : NULL;
-        if (e && e->state == ANSWERED) {
+    for (int k = 0; k < d->ntodo && d->crew->pool->ahead; k++) {
+        int at = d->todo[k], fresh = entry_of(ahead, d->items[at]), i = find(ahead, d->items[at]);
+        struct ss_ahead_entry none = {0}, *e = i >= 0 ? &ahead->entry[i] : &none;
+        if (fresh < 0 && e->state == SS_AHEAD_ANSWERED) {
             memcpy(ss_deal_answer(d, at), e->answer, d->crew->pool->size);
             free(e->answer);
             ss_deal_count(d, at);
-        } else if (e && e->state == BEGUN && take_over(d, i, at)) {
+        } else if (fresh < 0 && e->state == SS_AHEAD_BEGUN && take_over(d, i, at)) {
             d->in_flight++;
         } else {
             d->todo[kept++] = at;
-            continue;
         }
-        e->state = GONE;
+        e->state = SS_AHEAD_ASKED;
         e->answer = NULL;
     }
-    d->ntodo = kept;
+    d->ntodo = d->crew->pool->ahead ? kept : d->ntodo;
 }
 
 void ss_ahead_free(struct ss_ahead *ahead)

@@ -63,7 +63,7 @@ void ss_deal_put_all_back(struct ss_deal *d, struct ss_worker *s)
         if (at >= 0)
             ss_deal_put_back(d, at);
         else
-            ss_ahead_drop(d->crew, at);
+            d->crew->ahead.entry[-1 - at].state = SS_AHEAD_GONE;
     }
     s->took = 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Worker processes: the same answers for any number of them, and when they die. */
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,11 +256,13 @@ static void test_lengths(void)
 /* ---- work before it is asked for ---- */
 
 enum { FIRST = 10, AHEAD = 6 }; /* items of the first list, and those that come after it */
+#define EARLY_BYTES (ITEMS * sizeof(int) + sizeof(sem_t))
 
 struct early {
-    int next;      /* item that is begun next */
-    int told;      /* answers that nobody had asked for */
-    int *begun;    /* [ITEMS], of all processes: how often */
+    int next;   /* item that is begun next */
+    int told;   /* answers that nobody had asked for */
+    int *begun; /* [ITEMS], of all processes: how often */
+    sem_t *is_ahead;
     int lone_fail; /* an item that is bad */
 };
 
@@ -270,10 +273,11 @@ static int work_early(void *ctx, int item, void *answer, struct ss_error *err)
     if (item == e->lone_fail)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "item %d is bad", item);
     if (item == FIRST - 1)
-        while (!__atomic_load_n(&e->begun[FIRST + 3], __ATOMIC_ACQUIRE))
-            usleep(1000);
-    if (!__atomic_fetch_add(&e->begun[item], 1, __ATOMIC_ACQ_REL) && item == FIRST + 1)
+        sem_wait(e->is_ahead);
+    if (!e->begun[item]++ && item == FIRST + 1)
         raise(SIGKILL);
+    if (item == FIRST + 3)
+        sem_post(e->is_ahead);
     memcpy(answer, &item, sizeof item);
     return SS_OK;
 }
@@ -298,8 +302,10 @@ static void note_early(void *ctx, int item, const void *answer)
 static void test_ahead(void)
 {
     struct early e = {.lone_fail = FIRST + 2};
-    e.begun = mmap(NULL, ITEMS * sizeof *e.begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    e.begun = mmap(NULL, EARLY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CU_ASSERT_FATAL(e.begun != MAP_FAILED);
+    e.is_ahead = (sem_t *)(void *)(e.begun + ITEMS);
+    CU_ASSERT_EQUAL_FATAL(sem_init(e.is_ahead, 1, 0), 0);
     const struct ss_pool pool = {.workers = {.n = 3},
                                  .nitems = ITEMS,
                                  .size = sizeof(int),
@@ -325,7 +331,7 @@ static void test_ahead(void)
     CU_ASSERT_EQUAL(ss_pool_deal(crew, &e.lone_fail, 1, answers, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.message, "item 12 is bad");
     ss_pool_close(crew);
-    munmap(e.begun, ITEMS * sizeof *e.begun);
+    munmap(e.begun, EARLY_BYTES);
 }
 
 static int square(void *ctx, int item, void *answer, struct ss_error *err)

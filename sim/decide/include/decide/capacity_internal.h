@@ -61,7 +61,8 @@ struct ss_capacity_planner {
         struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
         double gpu_hours, time_s; /* a point has to take less, h and s; 0: any */
         int missed;               /* 1: no point keeps the deadline, and any faster one is wanted */
-    } * boards;                   /* [nclusters] */
+        int helpers; /* processes that one search may have, where a list has fewer numbers than workers */
+    } * boards;      /* [nclusters] */
 };
 /* The plan of a number of nodes as a worker sends it. */
 struct ss_capacity_answer {

@@ -27,13 +27,16 @@ struct ss_find_state {
     struct ss_find_crew *crew;
     struct ss_find_ahead {
         int on;
-        size_t look; /* the next leaf to look at */
-        int n;       /* doubted points that were predicted before their turn, the last ones */
-        struct ss_find_point doubted[SS_FIND_DOUBTED];
+        size_t look;  /* the next leaf to look at */
+        int first, n; /* doubted points that were predicted before their turn: the oldest, and how many */
+        struct ss_find_point doubted[SS_FIND_DOUBTED]; /* in a ring */
     } ahead;
 };
 
-/* ---- search.c ---- */
+/* ---- search_win.c ---- */
+/* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
+ * the layout. */
+int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf);
 /* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
  * front. A bound lies below the true value, so ties need no care. */
 int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf);

@@ -100,7 +100,7 @@ struct ss_validate_options {
     void (*progress)(void *ctx, int done, int total, const char *id); /* may be NULL */
     void *ctx;
     struct ss_files *files;    /* gets the files that are read; may be NULL */
-    struct ss_workers workers; /* that predict rows; no team, no journal */
+    struct ss_workers workers; /* that predict rows; no journal */
 };
 /* Predicts every row of the tables, names or paths, and holds it against what was measured; `opt` may not be NULL. The caller
  * frees *out with ss_validation_free. Errors: SS_ERR_IO, SS_ERR_INPUT (a row that cannot be read, with its line), and those of
@@ -215,7 +215,7 @@ struct ss_calibrate_options {
     void (*progress)(void *ctx, int evaluations); /* may be NULL */
     void *ctx;
     struct ss_files *files;    /* gets the files that are read; may be NULL */
-    struct ss_workers workers; /* that predict rows; no team, no journal */
+    struct ss_workers workers; /* that predict rows; no journal */
 };
 /* Reads "ID=LO:HI" or "ID" into *out, values with units; without bounds lo == hi. Error: SS_ERR_USAGE. */
 int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err);

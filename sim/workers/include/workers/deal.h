@@ -7,12 +7,14 @@
 #include "workers/journal.h"
 #include "workers/relay.h"
 
+/* gone: may be begun again; asked: a list has asked for it, so nobody begins it any more */
+enum { SS_AHEAD_GONE, SS_AHEAD_BEGUN, SS_AHEAD_ANSWERED, SS_AHEAD_ASKED };
 /* What is worked at before it is asked for. */
 struct ss_ahead {
     int n;
     size_t cap;
     struct ss_ahead_entry {
-        int item, state;
+        int item, state; /* SS_AHEAD_... */
         void *answer;
     } * entry;
     struct ss_map at; /* by item */
@@ -78,8 +80,6 @@ void ss_deal_bury(struct ss_deal *d, struct ss_worker *s);
 int ss_ahead_give(struct ss_deal *d, struct ss_worker *s);
 /* Keeps the answer to a worker's first item, which nobody has asked for yet. Returns 0, or -1 where the worker has died. */
 int ss_ahead_take(struct ss_crew *c, struct ss_worker *s, const struct ss_reply *reply);
-/* Forgets an item whose worker has died. */
-void ss_ahead_drop(struct ss_crew *c, int at);
 /* Takes items that are kept, or worked at, off those that are to do. */
 void ss_ahead_claim(struct ss_deal *d);
 void ss_ahead_free(struct ss_ahead *ahead);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which layouts cannot win any more, by what was predicted so far. */
+#include "decide/search_state.h"
+
+int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
+{
+    const struct ss_find_point *p = &f->points[point];
+    const struct ss_find_group *a = &f->groups[p->group], *b = &f->groups[leaf->cluster];
+    return a->work == b->work && a->gpus <= b->gpus && p->summary.iteration_s <= leaf->seconds &&
+           p->summary.peak_device <= leaf->bytes;
+}
+
+int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
+{
+    const struct ss_find_result *f = x->space->found;
+    const struct ss_find_cluster *c = &x->space->clusters[leaf->cluster];
+    int block = ss_find_block_axis(c, leaf->at) >= 0;
+    if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
+        return 1;
+    if (leaf->unsure) /* told only where it is faster than what surely fits */
+        return x->fastest[leaf->cluster] <= leaf->seconds;
+    if (block || !(x->within[leaf->cluster] <= leaf->seconds))
+        return x->within[leaf->cluster] <= leaf->seconds;
+    int beaten = x->options->best_only;
+    for (int i = 0; i < x->nfit && !beaten; i++)
+        beaten = ss_find_beats(f, x->fit[i], leaf);
+    return beaten;
+}
+
+int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p)
+{
+    struct ss_find_leaf as = x->space->leaves[p->number];
+    as.seconds = p->least_s;
+    as.bytes = p->summary.peak_device;
+    as.unsure = 0;
+    if (!p->summary.doubted || x->options->exhaustive)
+        return p->summary.doubted;
+    if (p->summary.outcome == SS_OUTCOME_FITS)
+        return !ss_find_cannot_win(x, &as);
+    return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && p->least_s < x->fastest[p->group];
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: workers.py PROGRAM [--quick] [WORDS...]
+
+Instructions of searches by 1, 2, 4 and 8 workers, counted by callgrind, and how many of the workers are at work: what one worker takes over
+N times the way of the slowest, which is the first process, and behind it the largest worker of each crew (the walk over layouts, the
+predictions, the changes that are tried). Counts do not depend on the machine but for which worker gets which item. Minutes; --quick
+takes the smallest search, WORDS those of a search instead of the ones below.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SEARCHES = (
+    ("8B on 2 nodes", "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128"),
+    ("70B on 16 nodes, without cp", "--platform h100 --nodes 16 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --cp 1"),
+    ("Qwen3-30B-A3B on 2 nodes", "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 128"),
+)
+CREWS = (("walk", "walk_slice"), ("changes", "run_change"), ("predictions", "work_until_end"))
+
+
+def count(program, words, workers):
+    """Instructions of the first process, and of the processes of each crew."""
+    with tempfile.TemporaryDirectory() as folder:
+        # a worker's counters begin at 0 behind its fork, where it calls prctl
+        with subprocess.Popen(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "%p"), "--zero-before=prctl",
+                               program, "search", *words.split(), "--unconfirmed", "--workers", str(workers)], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env={**os.environ, "STEPSIM_DATA": ""}) as run:
+            if run.wait() not in (0, 1):
+                sys.exit("workers.py: %s: exit status %d" % (words, run.returncode))
+        first, crews = 0, {name: [] for name, _ in CREWS}
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
+                text = f.read()
+            took = int((re.findall(r"^(?:totals|summary): (\d+)", text, re.M) or [0])[-1])
+            if name == str(run.pid):
+                first = took
+                continue
+            of = [crew for crew, function in CREWS if re.search(r"\) %s$" % function, text, re.M)]
+            crews[(of or ["predictions"])[0]].append(took)
+    return first, crews
+
+
+def main():
+    program, rest = sys.argv[1], [w for w in sys.argv[2:] if w != "--quick"]
+    searches = [("the search", " ".join(rest))] if rest else SEARCHES[:1] if "--quick" in sys.argv[2:] else SEARCHES
+    for title, words in searches:
+        print("%s, million instructions\n\n| workers | sum | first process | largest of the walk | of the predictions | of the changes | at work |\n"
+              "|---|---|---|---|---|---|---|" % title)
+        for n in (1, 2, 4, 8):
+            first, crews = count(program, words, n)
+            largest = {name: max(took, default=0) for name, took in crews.items()}
+            total = first + sum(map(sum, crews.values()))
+            alone = total if n == 1 else alone
+            print("| %d | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f %% |" % (
+                n, total / 1e6, first / 1e6, largest["walk"] / 1e6, largest["predictions"] / 1e6, largest["changes"] / 1e6,
+                100 * alone / n / (first + sum(largest.values()))), flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()
