@@ -37,11 +37,14 @@ static struct ss_traffic carried(const struct ss_net *net, int ring, double sent
         own.fabric_half = 0;
     double steps = net->launch + latency[SS_LATENCY_ONCE] +
                    near * latency[SS_LATENCY_NEAR] * net->fabric_step / net->library->step +
-                   far * (far_step + net->nccl_fabric + (protocol == SS_PROTOCOL_LL ? 0 : net->nccl_far));
+                   far * (far_step + (protocol == SS_PROTOCOL_SIMPLE ? 2 : 1) * net->nccl_fabric +
+                          (protocol == SS_PROTOCOL_LL ? 0 : net->nccl_far));
     struct ss_traffic t = ss_traffic(&own, factor, steps, bytes, g);
     t.intra *= wire(f, 1, ss_near_busbw(net, g), protocol == SS_PROTOCOL_LL ? net->ll_busbw : 0);
     t.inter *=
         wire(f, sent, net->nic_busbw * ss_nics_driven(net, g), g->nodes > 2 ? f->more_nodes : f->two_nodes);
+    if (!ring && net->tree_share > 0)
+        t.inter /= net->tree_share;
     if (!ring && protocol == SS_PROTOCOL_SIMPLE && g->nodes > 1)
         t.latency += filling(net, near, far, bytes, &t, g);
     return t;

@@ -39,6 +39,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->ll_busbw = card->nccl_ll_busbw;
     net->nccl_far = card->nccl_far;
     net->nccl_fabric = card->nccl_fabric;
+    net->tree_share = card->nccl_tree_share;
     net->nccl_piece = net->library->channels * card->nccl_buffer / net->library->pieces;
     net->net_simple = card->nccl_simple > 0;
     net->net_trees = card->nccl_trees > 0;

@@ -393,6 +393,10 @@ static void test_protocols(void)
                     2 * 960);
     n.launch = 0;
     expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1024, &four, 6.6e-6 + 3 * 15e-6, 2 * 768);
+    /* Simple waits for the network twice, for its flush, too; LL128 once. */
+    expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1.6e9, &two, 8.4e-6 + 13 * 3.4e-6 + 2 * 34e-6, 1.5e9);
+    expect_protocol(tree, &n, SS_COLL_ALL_REDUCE, 4e6, &two, 14e-6 + 2 * (7 * 1.25e-6 + 18.5e-6),
+                    8e6 * 128 / 120);
     /* What the other two protocols take more than their table is none of LL's. */
     n = with_protocols(10e-6);
     expect_protocol(ring, &n, SS_COLL_ALL_GATHER, 1024, &four, 6.6e-6 + 3 * 5e-6, 2 * 768);
@@ -416,6 +420,9 @@ static void test_simple_trees(void)
     n.nic_busbw = 5e9;
     n.nccl_piece = 0;
     CU_ASSERT_DOUBLE_EQUAL(tree->seconds(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), latency + 1.6e9 / 40e9, 1e-12);
+    n.tree_share = 0.5; /* of them, in trees */
+    CU_ASSERT_DOUBLE_EQUAL(tree->seconds(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), latency + 1.6e9 / 20e9, 1e-12);
+    n.tree_share = 0;
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), &ss_collective_ring);
     n.net_trees = 1;
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&n, SS_COLL_ALL_REDUCE, 1.6e9, &two), tree);

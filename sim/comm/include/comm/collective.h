@@ -101,6 +101,7 @@ struct ss_net {
     double nccl_far; /* s that a step between nodes takes beyond NCCL's own table in LL128 and Simple */
     /* s that it takes beyond the table in any protocol, where the network is slower than InfiniBand */
     double nccl_fabric;
+    double tree_share; /* part of the NICs' busbw that trees reach; 0: all of it */
     double nccl_piece; /* bytes that the ranks of a tree hand on at once in Simple, over all channels */
     int net_simple, net_trees;   /* 1: only Simple runs between nodes; 1: all-reduces use trees there */
     double launch;               /* s to start the kernel of a collective */

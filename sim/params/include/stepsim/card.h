@@ -114,7 +114,10 @@ extern "C" {
     X(nccl_far, "ss.nccl.net_latency", TIME, 0, 19e-6, 0, 1e-3,                                              \
       "what a step of NCCL between nodes takes over its own table of latencies in LL128 and Simple")         \
     X(nccl_fabric, "ss.nccl.fabric_latency", TIME, 0, 0, 0, 1e-2,                                            \
-      "what a step of NCCL between nodes takes in any protocol where the network is slower than InfiniBand") \
+      "what a step of NCCL between nodes takes in any protocol where the network is slower than "            \
+      "InfiniBand, in Simple twice")                                                                         \
+    X(nccl_tree_share, "ss.nccl.tree_share", FRACTION, 0, 0, 0, 1,                                           \
+      "part of the NICs' busbw that trees reach; 0: all of it")                                              \
     X(nccl_buffer, "ss.nccl.buffer", BYTES, 0, 4194304, 65536, 1e9,                                          \
       "buffer of a channel in Simple (NCCL_BUFFSIZE), of which an eighth is the piece that a tree hands on") \
     X(nccl_simple, "ss.nccl.net_simple", COUNT, 0, 0, 0, 1,                                                  \
