@@ -27,8 +27,14 @@ double ss_cost_gradients(const struct ss_cost_context *c, double params)
     return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
 }
 
-/* Returns the bytes that the step of one parameter moves. The gradient norm reads the gradient; clipping
- * reads and writes it. Adam reads gradient, two moments and the master copy, and writes the last three and
+/* Returns the bytes of the gradient norm, which reads a gradient, and of clipping, which reads and writes it. */
+static double clip_bytes(const struct ss_cost_context *c)
+{
+    double grad = ss_optimizer_in_model_type(c->job, c->stack) ? 2 : c->job->optimizer.main_grad_bytes;
+    return c->job->optimizer.clip_grad ? 3 * grad * c->stack->adam_passes : 0;
+}
+
+/* Returns the bytes that the step of one parameter moves beside those of its clipping. Adam reads gradient, two moments and the master copy, and writes the last three and
  * the 16-bit parameter. fp16 unscales the gradients first. *adam: Adam's own bytes. */
 static double step_bytes(const struct ss_cost_context *c, double *adam)
 {
@@ -39,8 +45,7 @@ static double step_bytes(const struct ss_cost_context *c, double *adam)
            moments = own ? 4 : c->job->optimizer.moment_bytes;
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     *adam = grad + 2 * (moments + master);
-    return ((c->job->optimizer.clip_grad ? 3 * grad : 0) + unscale + *adam + (!own && e < 4 ? e : 0)) *
-           c->stack->adam_passes;
+    return (unscale + *adam + (!own && e < 4 ? e : 0)) * c->stack->adam_passes;
 }
 
 /* Returns the seconds of the host's step on `params` parameters whose states lie on NVMe: read with the gradients, stepped, written, one
@@ -122,7 +127,9 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
 {
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
     double mine = tensors / (c->fsdp.n > 1 ? 1 : shards); /* tensors of which the rank has a part */
-    double step = local * step_bytes(c, &adam);
+    /* Gradients that are all-reduced as a whole are clipped as a whole. */
+    double clipped = c->stack->zero_whole > 0 ? params : local;
+    double step = local * step_bytes(c, &adam) + clipped * clip_bytes(c);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
