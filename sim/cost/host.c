@@ -208,6 +208,17 @@ static void launch_seconds(const struct ss_cost_context *c, const struct ss_ops 
         by[way][SS_LAUNCH_GRAPHS] += graph_calls(c, ops);
 }
 
+/* Returns the seconds of what the host does while the GPU has nothing to do. */
+static double waiting_seconds(const struct ss_cost_context *c, const struct ss_ops *ops, int way)
+{
+    double seconds = 0;
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op_waiting *w = &ops->op[i].waiting[way];
+        seconds += w->calls * ss_host_call(c) + w->launches * ss_host_launch(c);
+    }
+    return seconds;
+}
+
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   const struct ss_repeated *repeated, struct ss_layer_cost *out)
 {
@@ -230,6 +241,8 @@ void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, con
         out->launches[1][SS_LAUNCH_RECOMPUTE] += times[0];
         out->host[1] += times[0];
     }
+    forward += waiting_seconds(c, ops, 0);
+    backward += waiting_seconds(c, ops, 1);
     out->forward[SS_LABEL_OTHER] += forward;
     out->input_grad[SS_LABEL_OTHER] += backward;
     ss_record_other(c->record, forward, backward);

@@ -231,6 +231,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
     int kernels = s->stack->norm_kernels > 1 ? (int)s->stack->norm_kernels : 1;
     struct ss_op *op = ss_op_kernels(ops, name, x * (s->e + out) * passes,
                                      x * (s->te ? 3 : 5) * s->e * passes, kernels, 2 * kernels);
+    ss_op_strided(op, x * s->stack->norm_strided_forward, x * s->stack->norm_strided_backward, 2 * s->e);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
     op->forward_fresh = x * out;

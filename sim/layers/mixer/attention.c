@@ -150,8 +150,9 @@ static void count_scores(struct ss_op_attention *at, const struct ss_shape *s, c
 static double kept_beside(const struct ss_shape *s, const struct ss_heads *a)
 {
     double part = s->tokens * a->heads * a->d * s->e, joined = s->stack->keeps_joined;
-    int views = a->heads == a->groups && (joined > 1 ? s->micro_batch <= 1 : joined > 0);
-    int twice = s->stack->context_twice > 0 && s->attention != SS_ATTENTION_UNFUSED;
+    int flash = s->attention != SS_ATTENTION_UNFUSED;
+    int views = a->heads == a->groups && (joined > 1 ? flash || s->micro_batch <= 1 : joined > 0);
+    int twice = flash && s->stack->context_twice > 0 && s->micro_batch > 1;
     return part * (2 * views + twice);
 }
 

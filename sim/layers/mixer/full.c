@@ -24,6 +24,22 @@ static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct s
     ss_op_strided(op, forward, s->stack->wide_cat > 0 ? 0 : backward, copy);
 }
 
+/* Prices what a stack counts. Several sequences lie in another order for attention than for layers. Unfused attention multiplies with all
+ * heads of all sequences in one dimension: the context is put in order at any micro batch, and once more of several sequences. */
+static void counted_layout(struct ss_op *op, const struct ss_shape *s, double q, double kv)
+{
+    const struct ss_stack *st = s->stack;
+    int rows = s->micro_batch > 1, unfused = s->attention == SS_ATTENTION_UNFUSED ? 1 + rows : 0;
+    double copy = 2 * s->e, forward = st->qkv_copied_forward * (q + 2 * kv),
+           backward = st->qkv_copied_backward * (q + 2 * kv);
+    double more[] = {rows * st->rows_forward + unfused, rows * st->rows_backward + unfused};
+    forward += more[0] * q;
+    backward += more[1] * q;
+    ss_op_traffic(op, copy * forward, copy * backward, (int)(st->qkv_copies_forward + more[0]),
+                  (int)(st->qkv_copies_backward + more[1]));
+    ss_op_strided(op, forward, backward, copy);
+}
+
 /* Appends copies between the layouts of the GEMMs and of attention. A kernel that takes strides, as PyTorch's
  * does, needs only copies of repeated keys and values. Layers older than Transformer Engine's copy the
  * context, its gradient, and the joined gradients of Q, K and V, all strided. */
@@ -33,11 +49,7 @@ static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss
     const struct ss_stack *st = s->stack;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
     if (st->qkv_copied_forward > 0 || st->qkv_copied_backward > 0) {
-        double forward = st->qkv_copied_forward * (q + 2 * kv),
-               backward = st->qkv_copied_backward * (q + 2 * kv);
-        ss_op_traffic(op, copy * forward, copy * backward, (int)st->qkv_copies_forward,
-                      (int)st->qkv_copies_backward);
-        ss_op_strided(op, forward, backward, copy);
+        counted_layout(op, s, q, kv);
         return;
     }
     /* keys and values are expanded, and their gradients added up */

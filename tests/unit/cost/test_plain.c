@@ -45,6 +45,14 @@ static void test_norm(void)
     CU_ASSERT_EQUAL(norm->forward_bytes, 5 * 4 * TOKENS * 1024);
     CU_ASSERT_EQUAL(norm->forward_kernels, 8);
     CU_ASSERT_EQUAL(norm->backward_kernels, 16);
+    CU_ASSERT_EQUAL(norm->forward_strided, 0);
+    t.stack.norm_strided_forward = 2; /* rows' roots and the weight are broadcast */
+    t.stack.norm_strided_backward = 3;
+    plain = layer_of(&t, DENSE);
+    norm = find(&plain, "input norm");
+    CU_ASSERT_EQUAL(norm->forward_strided, 2 * TOKENS * 1024);
+    CU_ASSERT_EQUAL(norm->backward_strided, 3 * TOKENS * 1024);
+    CU_ASSERT_EQUAL(norm->strided_bytes, 4);
     /* two norms of a layer keep their normed input */
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&plain, 0) - ss_ops_saved_bytes(&fused, 0), 2 * 2 * TOKENS * 1024);
 }
@@ -74,6 +82,53 @@ static void test_copies(void)
     layout = find(&ops, "layout");
     CU_ASSERT_EQUAL(layout->forward_bytes, 0);
     CU_ASSERT_EQUAL(layout->backward_bytes, 3 * 4 * TOKENS * 1536);
+}
+
+/* Two sequences lie in another order for attention: their context of 1024 channels is copied, once forward and twice backward; of scores
+ * it is once more, and of one sequence once. */
+static void test_rows(void)
+{
+    static const struct {
+        int micro_batch, unfused, forward, backward;
+    } rows[] = {{2, 0, 1, 2}, {1, 0, 0, 0}, {2, 1, 3, 4}, {1, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct setting t;
+        setting_make(&t);
+        t.job.micro_batch = rows[i].micro_batch;
+        t.job.attention = rows[i].unfused ? SS_ATTENTION_UNFUSED : t.job.attention;
+        t.stack.qkv_copied_forward = 2;
+        t.stack.qkv_copies_forward = 9;
+        t.stack.rows_forward = 1;
+        t.stack.rows_backward = 2;
+        struct ss_ops ops = layer_of(&t, DENSE);
+        const struct ss_op *layout = find(&ops, "layout");
+        double context = 4096. * rows[i].micro_batch * 1024;
+        CU_ASSERT_EQUAL(layout->forward_bytes, 4 * (2 * 1.5 + rows[i].forward) * context);
+        CU_ASSERT_EQUAL(layout->backward_bytes, 4 * rows[i].backward * context);
+        CU_ASSERT_EQUAL(layout->backward_strided, rows[i].backward * context);
+        CU_ASSERT_EQUAL(layout->forward_kernels, 9 + rows[i].forward);
+        CU_ASSERT_EQUAL(layout->backward_kernels, rows[i].backward);
+    }
+}
+
+/* Two tensors go on and a gradient comes back, each in three messages of 1 s, between which the host has 25 launches of 0.5 s. */
+static void test_shapes(void)
+{
+    static const int borders[] = {SS_LAYER_RECEIVED, SS_LAYER_RETURNED};
+    for (int i = 0; i < 2; i++) {
+        struct setting t;
+        struct ss_layer_cost cost;
+        setting_make(&t);
+        t.stack.host_operator = 1;
+        t.stack.host_group = 0.5;
+        for (int shapes = 0; shapes <= 2; shapes += 2) {
+            t.stack.p2p_shapes = shapes;
+            struct ss_ops ops = layer_of(&t, borders[i]);
+            ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
+            CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], shapes * (3 + 12.5), 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_OTHER], shapes ? 3 + 12.5 : 0, 1e-9);
+        }
+    }
 }
 
 /* Two tensor ranks on one node. The rates of the collectives do not matter here: what is compared is what
@@ -170,8 +225,9 @@ static void test_views(void)
     static const struct {
         int groups, joined, twice, unfused;
         double micro_batch, channels;
-    } rows[] = {{16, 1, 0, 0, 4, 2 * 1024}, {16, 2, 0, 0, 4, 0},   {16, 2, 0, 0, 1, 2 * 1024},
-                {4, 1, 0, 0, 4, 0},         {4, 0, 1, 0, 4, 1024}, {16, 2, 1, 1, 1, 2 * 1024}};
+    } rows[] = {{16, 1, 0, 0, 4, 2 * 1024}, {16, 2, 0, 0, 4, 2 * 1024}, {16, 2, 0, 1, 4, 0},
+                {16, 2, 1, 1, 1, 2 * 1024}, {4, 1, 0, 0, 4, 0},         {4, 0, 1, 0, 4, 1024},
+                {4, 0, 1, 0, 1, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct setting t;
         setting_make(&t);
@@ -271,6 +327,8 @@ SUITE(plain)
     CU_TestInfo tests[] = {{"activation and product", test_activation},
                            {"norms of several operators", test_norm},
                            {"copies around attention", test_copies},
+                           {"rows of several sequences", test_rows},
+                           {"shapes ahead of tensors", test_shapes},
                            {"a rank's own shard first", test_own_shard_first},
                            {"each layer reduces", test_reduces_each},
                            {"16-bit gradients beside fp32", test_buckets},

@@ -83,6 +83,11 @@ struct ss_op_scan {
     double heads, key_dim, value_dim;
 };
 
+/* What the host does in one direction of the pass while the GPU waits for it. */
+struct ss_op_waiting {
+    int calls, launches; /* as those of kernels: ss_host_call, ss_host_launch */
+};
+
 struct ss_op {
     const char *name;
     int kind; /* enum ss_op_kind; it says which of the next five are filled */
@@ -112,9 +117,10 @@ struct ss_op {
     int beside_exchange;   /* 1: runs while the exchange before it is under way */
     /* 1: the kernels belong to the call of an exchange; on its stream they run beside another microbatch */
     int in_exchange;
-    int host_waits; /* 1: the host waits for the result before it issues the next operator */
-    int dynamic;    /* 1: the size depends on the routing, so no CUDA graph can hold the operator */
-    int is_cast;    /* 1: casts and transposes for GEMMs of other operators */
+    struct ss_op_waiting waiting[2]; /* forward, backward */
+    int host_waits;                  /* 1: the host waits for the result before it issues the next operator */
+    int dynamic; /* 1: the size depends on the routing, so no CUDA graph can hold the operator */
+    int is_cast; /* 1: casts and transposes for GEMMs of other operators */
     int is_norm;
     /* ---- parameters ---- */
     double params;

@@ -64,6 +64,9 @@ extern "C" {
     X(norm_kernels, "ss.norm.kernels", COUNT, 1, 1, 40,                                                      \
       "kernels of a norm, forward; more than one: operators of PyTorch, twice as many backward, "            \
       "which keep the normed input beside the output")                                                       \
+    X(norm_strided_forward, "ss.norm.strided_forward", NONE, 0, 0, 8,                                        \
+      "elements that a norm's operators make of broadcast operands, over those of its input")                \
+    X(norm_strided_backward, "ss.norm.strided_backward", NONE, 0, 0, 8, "the same, backward")                \
     X(dropout, "ss.default.dropout", FRACTION, 0.1, 0, 1,                                                    \
       "attention and hidden dropout where neither a flag nor the model says (Megatron-LM: 0.1)")             \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1,                                                             \
@@ -82,12 +85,16 @@ extern "C" {
     X(qkv_copies_forward, "ss.attention.copies_forward", COUNT, 0, 0, 40,                                    \
       "kernels of those copies, and of the lengths that attention asks for")                                 \
     X(qkv_copies_backward, "ss.attention.copies_backward", COUNT, 0, 0, 40, "the same, backward")            \
+    X(rows_forward, "ss.attention.rows_forward", NONE, 0, 0, 8,                                              \
+      "elements that are copied beside these where a micro batch has several sequences, which layers and "   \
+      "attention have in different orders, over those of queries; a kernel each")                            \
+    X(rows_backward, "ss.attention.rows_backward", NONE, 0, 0, 8, "the same of their gradients")             \
     X(keeps_joined, "ss.attention.keeps_joined", COUNT, 0, 0, 2,                                             \
       "where all heads have their own keys: 1: queries are a view of the joined queries, keys and values, "  \
-      "which stay beside the copy of keys and values; 2: at a micro batch of 1 values are, beside copies "   \
-      "of queries and keys")                                                                                 \
+      "which stay beside the copy of keys and values; 2: values are, beside copies of queries and keys "     \
+      "(of unfused attention at a micro batch of 1 alone)")                                                  \
     X(context_twice, "ss.attention.context_twice", COUNT, 0, 0, 1,                                           \
-      "the projection keeps a copy of attention's output in another order")                                  \
+      "the projection keeps a copy of attention's output in another order, above a micro batch of 1")        \
     X(unfused_held, "ss.unfused.held", NONE, 1, 1, 8,                                                        \
       "squares of scores in the model's type that unfused attention holds at its peak beside what it keeps") \
     X(attention_waits, "ss.attention.host_waits", COUNT, 0, 0, 1,                                            \
@@ -315,6 +322,9 @@ extern "C" {
     X(p2p_waits, "ss.p2p.host_waits", COUNT, 0, 0, 2,                                                        \
       "1: the host waits for the device in sends and receives between stages that are not overlapped; "      \
       "2: where tensor ranks share a stage")                                                                 \
+    X(p2p_shapes, "ss.p2p.shapes", COUNT, 0, 0, 8,                                                           \
+      "tensors that a forward passes to the next stage, whose shapes travel ahead of them, as that of the "  \
+      "gradient does on its way back")                                                                       \
     X(loss_waits, "ss.loss.host_waits", COUNT, 0, 0, 1,                                                      \
       "the host reads the loss of each microbatch, to look for NaN, unless "                                 \
       "--no-check-for-nan-in-loss-and-grad")                                                                 \
