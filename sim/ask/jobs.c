@@ -29,7 +29,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
     int rc = ss_run_weighed(s, &opened, &run, err);
     if (!rc && !run.result->fits) {
         rc = ss_fixes_find(s, &opened, fixes, &report.nfixes, err);
-        ss_smallest_find(s, &smallest);
+        ss_smallest_find(s, opened.cache, &smallest);
     }
     *fits = !rc && run.result->fits;
     SS_THEN(rc, ss_report_run(&run, &report, out, err));

@@ -159,7 +159,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
         if (!run.result->fits && !flags.brief)
             rc = ss_fixes_find(in.scenario, &flags.how.options, fixes, &nfixes, err);
         if (!run.result->fits && !flags.brief)
-            ss_smallest_find(in.scenario, &smallest);
+            ss_smallest_find(in.scenario, flags.how.options.cache, &smallest);
         SS_THEN(rc, report(&run, &in, &flags, fixes, nfixes, &smallest, err));
         status = rc ? 0 : verdict(run.result, in.scenario, &flags);
         ss_run_free(&run);

@@ -281,7 +281,7 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
     int n, rc = ss_fixes_find(a->base, &a->whole, fixes, &n, err);
 
     if (!rc)
-        ss_smallest_find(a->base, &x->smallest);
+        ss_smallest_find(a->base, a->whole.cache, &x->smallest);
 
     for (int i = 0; i < n && !rc; i++) {
         struct ss_advice *f = &x->advice[x->nadvice];

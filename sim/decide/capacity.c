@@ -205,7 +205,7 @@ static int add_fixes(const struct ss_capacity_planner *x, const struct ss_capaci
         for (int i = 0; i < n && !rc; i++)
             rc = ss_notes_add(&x->plan->fixes, "%s, %d nodes: %s fits, %s an iteration", platform, p->nodes,
                               fixes[i].change, ss_text_time(fixes[i].summary.iteration_s, time, sizeof time));
-        ss_smallest_find(s, &smallest);
+        ss_smallest_find(s, x->run.cache, &smallest);
         if (!rc && smallest.gpus)
             rc = ss_notes_add(
                 &x->plan->fixes,

@@ -157,7 +157,7 @@ static int find_least(struct ss_near *x, const struct ss_find_leaf *leaf, struct
         return rc;
     x->least = 1;
     if (!ss_scenario_build(&r, x->options->how, &s, NULL)) {
-        ss_smallest_find(s, &smallest);
+        ss_smallest_find(s, NULL, &smallest);
         x->least = smallest.gpus ? smallest.gpus : 1; /* 0: its layouts are refused */
         ss_scenario_free(s);
     }

@@ -275,12 +275,24 @@ static int weigh(const struct scales *x, const struct ss_request *r, struct ss_a
     return rc;
 }
 
+/* Whether the run is what its quick simulation is, to the last bit: healthy GPUs, no flows, no jitter, nothing told of the plan. */
+static int is_quick(const struct ss_run *run, const struct ss_run_options *how)
+{
+    static const struct ss_plan_options usual;
+
+    return how && how->engine == SS_ENGINE_NATIVE && !how->full_replay && !(how->jitter.sigma > 0) &&
+           run->plan->level == SS_LEVEL_CHUNK && !memcmp(&how->plan, &usual, sizeof usual);
+}
+
 /* Makes the quick simulation of the job itself, with which those of the others are compared. */
-static int find_scales(struct scales *x, struct ss_error *err)
+static int find_scales(struct scales *x, const struct ss_run_options *how, struct ss_error *err)
 {
     struct ss_run run;
-    int rc = ss_run_scenario(x->run->scenario, &x->quick, &run, err);
 
+    x->time = x->memory = 1;
+    if (is_quick(x->run, how))
+        return SS_OK;
+    int rc = ss_run_scenario(x->run->scenario, &x->quick, &run, err);
     if (rc)
         return rc;
     x->time = x->run->summary.iteration_s / run.summary.iteration_s;
@@ -308,7 +320,9 @@ int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const s
                                  .brief = 1,
                                  .unchecked = 1,
                                  .level_choice = SS_LEVEL_BLIND,
+                                 .cache = options ? options->cache : NULL,
                                  .schedule = options ? options->schedule : NULL}};
+    struct ss_cache *own = NULL;
     size_t most = count(words);
     struct ss_request r;
     int rc = SS_OK;
@@ -321,14 +335,17 @@ int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const s
         return ss_nomem(err);
     rc = ss_request_copy(words, &r, err);
     SS_THEN(rc, ss_request_resolve(&r, NULL, err));
-    SS_THEN(rc, ss_cache_open(&x.quick.cache, err));
-    SS_THEN(rc, find_scales(&x, err));
+    if (!rc && !x.quick.cache) {
+        rc = ss_cache_open(&own, err);
+        x.quick.cache = own;
+    }
+    SS_THEN(rc, find_scales(&x, options, err));
     SS_THEN(rc, weigh(&x, &r, run->assumed, err));
     if (!rc)
         widen(run->assumed, &run->summary);
     if (!rc && stacks)
         rc = try_stacks(&x, words, run->assumed, err);
-    ss_cache_close(x.quick.cache);
+    ss_cache_close(own);
     ss_request_free(&r);
     return rc;
 }

@@ -418,20 +418,22 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
 int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err)
 {
-    static const struct ss_run_options usual = {.engine = SS_ENGINE_NATIVE};
+    struct ss_run_options with = options ? *options : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
     int rc;
 
-    options = options ? options : &usual;
-    rc = run_once(s, options, out, err);
+    /* a file of links may come to lie where another was, with other values */
+    if (!with.plan.cache && ss_platform_is_template(s->platform))
+        with.plan.cache = with.cache;
+    rc = run_once(s, &with, out, err);
     if (rc)
         return rc;
-    rc = check_level(options, out, err);
-    if (!rc && options->open_compute)
+    rc = check_level(&with, out, err);
+    if (!rc && with.open_compute)
         rc = ss_compute_open(out, &out->compute, err);
     if (rc)
         ss_run_free(out);
     else
-        ss_summary_fill_kept(out, options->bands, options->cache, &out->summary);
+        ss_summary_fill_kept(out, with.bands, with.cache, &out->summary);
     return rc;
 }
 

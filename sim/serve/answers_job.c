@@ -50,7 +50,7 @@ static int draw(const struct ss_question *q, int whole, FILE *out, int *status, 
         picture.options = &report;
         if (!run.result->fits) {
             rc = ss_fixes_find(s, &options, fixes, &report.nfixes, err);
-            ss_smallest_find(s, &smallest);
+            ss_smallest_find(s, options.cache, &smallest);
             report.smallest = &smallest;
         }
     }

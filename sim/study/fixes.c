@@ -154,6 +154,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     struct search x = {.base = s};
     struct ss_changed from;
     struct ss_summary ignored;
+    struct ss_cache *own = NULL;
     int rc = ss_change_start(s, &from, err);
 
     if (rc)
@@ -161,13 +162,15 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     if (options) {
         x.options.plan = options->plan;
         x.options.bands = options->bands;
+        x.options.cache = options->cache;
         if (options->level_choice != SS_LEVEL_FOLLOWS)
             x.options.level_choice =
                 SS_LEVEL_BLIND; /* the run of the job itself tells how far the level is off */
     }
     x.options.engine = SS_ENGINE_NATIVE;
     x.options.unchecked = 1;
-    (void)ss_cache_open(&x.options.cache, NULL); /* without one it takes longer */
+    if (!x.options.cache && !ss_cache_open(&own, NULL)) /* without one it takes longer */
+        x.options.cache = own;
     *n = 0;
     int fits = fits_with_few_microbatches(&x, s) && predict(&x.options, s, &ignored);
     for (int depth = 1; !fits && !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
@@ -181,7 +184,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     if (*n > 1) /* a pair may be faster than a single change */
         qsort(fixes, (size_t)*n, sizeof *fixes, faster);
     free(x.found);
-    ss_cache_close(x.options.cache);
+    ss_cache_close(own);
     ss_request_free(&from.request);
     if (rc)
         return ss_fail(err, rc, NULL, 0, "no memory for the search of fixes");

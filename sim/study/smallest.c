@@ -184,11 +184,12 @@ static void find(const struct ss_scenario *s, struct ss_cache *cache, struct ss_
     *out = (struct ss_smallest){0};
 }
 
-void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out)
+void ss_smallest_find(const struct ss_scenario *s, struct ss_cache *cache, struct ss_smallest *out)
 {
-    struct ss_cache *cache = NULL;
+    struct ss_cache *own = NULL;
 
-    (void)ss_cache_open(&cache, NULL); /* without one it takes longer */
+    if (!cache && !ss_cache_open(&own, NULL)) /* without one it takes longer */
+        cache = own;
     find(s, cache, out);
-    ss_cache_close(cache);
+    ss_cache_close(own);
 }

@@ -46,17 +46,13 @@ static int predict(const struct ss_sweep *s, const struct ss_request *r,
                    const struct ss_scenario_options *how, const struct ss_run_options *options,
                    struct ss_sweep_row *out, struct ss_error *err)
 {
-    struct ss_run_options with = *options;
     struct ss_scenario *scenario = NULL;
     int rc = ss_scenario_build(r, how, &scenario, err);
 
     if (!rc && how && how->files && ss_schedule_is_file(scenario->job->schedule))
         rc = ss_files_add(how->files, scenario->job->schedule, err);
-    /* a file of links may come to lie where another was, with other values */
-    if (!rc && ss_platform_is_template(scenario->platform))
-        with.plan.cache = with.cache;
     SS_THEN(rc, check_off(s, out, scenario->request, err));
-    SS_THEN(rc, ss_predict(scenario, &with, &out->summary, err));
+    SS_THEN(rc, ss_predict(scenario, options, &out->summary, err));
     ss_scenario_free(scenario);
     return rc;
 }

@@ -256,7 +256,7 @@ static void report(struct chain *c, int look)
 
     if (look && !c->run.result->fits) {
         fuzz_check_status(ss_fixes_find(c->scenario, &c->flags.how.options, fixes, &nfixes, &err), &err);
-        ss_smallest_find(c->scenario, &smallest);
+        ss_smallest_find(c->scenario, NULL, &smallest);
     }
     const struct ss_report_options opt = {.brief = c->flags.brief,
                                           .measured_s = c->scenario->measured_s,

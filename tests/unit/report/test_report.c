@@ -395,7 +395,7 @@ static void test_smallest_number_of_gpus(void)
         snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", jobs[j].words);
         make(&m, split(text, argv), (const char *const *)argv);
         CU_ASSERT_FALSE_FATAL(m.run.result->fits);
-        ss_smallest_find(m.scenario, &found);
+        ss_smallest_find(m.scenario, NULL, &found);
         CU_ASSERT_EQUAL_FATAL(found.gpus, jobs[j].gpus);
         CU_ASSERT(found.bytes <= m.run.result->capacity);
         CU_ASSERT(18 * m.run.plan->parameters / (found.gpus / 2.0) > m.run.result->capacity);
@@ -420,7 +420,7 @@ static void test_smallest_of_long_words(void)
 
     snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", words);
     make(&m, split(text, argv), (const char *const *)argv);
-    ss_smallest_find(m.scenario, &found);
+    ss_smallest_find(m.scenario, NULL, &found);
     CU_ASSERT_EQUAL_FATAL(found.gpus, 4096);
     CU_ASSERT_STRING_EQUAL(found.flags, "--nodes 512 --gpus-per-node 8 --tp 8 --pp 16 --cp 1 "
                                         "--decoder-last-pipeline-num-layers 2 --ep 128 --etp 1 "

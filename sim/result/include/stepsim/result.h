@@ -155,7 +155,7 @@ struct ss_run_options {
     /* a schedule instead of the one that --schedule names, with its stages and chunks; NULL: the named one */
     const struct ss_schedule *schedule;
     /* What runs share; runs write to it. NULL: nothing. The bands must live as long as the cache. Plans share
-     * only what is in plan.cache. */
+     * what is in plan.cache, and without one this, where links are not given one by one. */
     struct ss_cache *cache;
     struct ss_plan_options plan;
     int level_choice; /* enum ss_level_choice */
@@ -213,8 +213,8 @@ struct ss_smallest {
 /* Tries 1, 2, 4, ... GPUs of a node, then 1, 2, 4, ... nodes like the scenario's, up to 16,384 GPUs. Each is
  * tried with tensor and pipeline parallelism of powers of two (a job with its own stages keeps their number),
  * the largest expert group, and divided optimizer states. Where the stages do not divide the layers the last
- * stage has fewer, or the rest. Activations are not counted, so the answer is a lower bound. */
-void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out);
+ * stage has fewer, or the rest. Activations are not counted, so the answer is a lower bound. `cache` may be NULL. */
+void ss_smallest_find(const struct ss_scenario *s, struct ss_cache *cache, struct ss_smallest *out);
 
 /* Returns 100 (predicted - measured) / measured, signed. */
 double ss_error_pct(double predicted, double measured);
