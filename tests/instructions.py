@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: instructions.py PROGRAM SOURCE_ROOT [--all]
+"""usage: instructions.py PROGRAM SOURCE_ROOT [--all BENCH_CALLS]
 
-Instructions of whole commands, counted by callgrind, against the most that each may take: what stands below is measured, plus a twentieth
+Instructions of whole commands, and of one more answer of a process that answers many, counted by callgrind, against the most that each may take: what stands below is measured, plus a twentieth
 for other compilers and C libraries. The dear ones run with --all. Skips by a message where valgrind is not installed.
 """
 import os
@@ -16,6 +16,11 @@ LIMITS = (  # name, words, million instructions, whether it is dear
     ("70b-14", "run --job ROOT/workloads/jobs/70b-14.args", 20.7, False),
     ("deepseek-v3 unfolded", "run --job ROOT/workloads/jobs/deepseek-v3-2048.args --unfold --brief", 1363, True),
     ("1,048,576 GPUs folded", "run --job ROOT/workloads/jobs/405b-16k.args --nodes 131072 --gbs 1048576", 72.5, True),
+)
+
+CALLS = (  # whose answer, million instructions an answer: the mean of 20 jobs of tests/bench/sweep.txt, four of which do not fit
+    ("page", 0.0),
+    ("library", 0.0),
 )
 
 
@@ -39,6 +44,17 @@ def main():
             continue
         took = count(program, words.replace("ROOT", root).split())
         print("%-24s %8.2f M, at most %.1f%s" % (name, took, most, "" if took <= most else ": TOO MANY"))
+        bad |= took > most
+    return bad | (every and count_calls(sys.argv[sys.argv.index("--all") + 1], root))
+
+
+def count_calls(program, root):
+    """By the difference of two runs, so that what a process pays once is not in it."""
+    bad = 0
+    for door, most in CALLS:
+        few, many = (count(program, [door, root + "/tests/bench/sweep.txt", "37", str(n)]) for n in (6, 26))
+        took = (many - few) / 20
+        print("%-24s %8.2f M an answer, at most %.1f%s" % (door, took, most, "" if took <= most else ": TOO MANY"))
         bad |= took > most
     return bad
 

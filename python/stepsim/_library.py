@@ -56,9 +56,12 @@ def _load() -> ctypes.CDLL:
 
 _library = _load()
 _WATCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
-_library.ss_ask_watched.restype = ctypes.c_int
-_library.ss_ask_watched.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), _WATCH, ctypes.c_void_p,
-                                    ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
+_NOBODY = _WATCH(0)
+_library.ss_asker_new.restype = ctypes.c_void_p
+_library.ss_asker_new.argtypes = []
+_library.ss_asker_ask.restype = ctypes.c_int
+_library.ss_asker_ask.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), _WATCH, ctypes.c_void_p,
+                                  ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
 _library.ss_ask_free.restype = None
 _library.ss_ask_free.argtypes = [ctypes.c_void_p]
 
@@ -72,6 +75,7 @@ class _Gate:
     def forget(self) -> None:
         self._changed = threading.Condition()
         self._inside, self._waiting = 0, 0  # inside: commands, -1 is one that is alone
+        self.asker = _library.ss_asker_new()  # None, without memory: nothing is kept
 
     def enter(self, alone: bool) -> None:
         with self._changed:
@@ -87,7 +91,7 @@ class _Gate:
 
 
 _gate = _Gate()
-if hasattr(os, 'register_at_fork'):  # of a process that is made of this one no thread but the caller's lives
+if hasattr(os, 'register_at_fork'):  # of a process that is made of this one no thread but the caller's lives, and no lock of the asker is trusted
     os.register_at_fork(after_in_child=_gate.forget)
 
 
@@ -114,8 +118,8 @@ def ask(words: Sequence[str], watch: Optional[Watch] = None) -> Tuple[int, Dict[
     _gate.enter(_starts_processes(words))
     try:
         with watch or contextlib.nullcontext():
-            status = _library.ss_ask_watched(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), _WATCH(watch) if watch else _WATCH(0),
-                                             None, ctypes.byref(document), ctypes.byref(size))
+            status = _library.ss_asker_ask(_gate.asker, len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded),
+                                           _WATCH(watch) if watch else _NOBODY, None, ctypes.byref(document), ctypes.byref(size))
     finally:
         _gate.leave()
     if watch:

@@ -10,6 +10,10 @@
 
 #define MOST_COMMANDS 16
 
+struct ss_asker {
+    struct ss_shelves *shelves;
+};
+
 static const struct {
     const char *name;
     int command; /* enum ss_ask_command */
@@ -40,9 +44,12 @@ static int unknown(const char *name, struct ss_error *err)
     return ss_hint(err, SS_ERR_USAGE, near ? "did you mean %s?" : "stepsim/ask.h lists the commands", near);
 }
 
+/* Commands of one job, which take what was read before. */
+#define KEPT (SS_ASK_RUN | SS_ASK_PLAN | SS_ASK_EXPLAIN | SS_ASK_CHECK)
+
 /* Runs the command with words that it may move. */
-static int answer(int n, const char *const *words, const struct ss_ask_watcher *watcher, FILE *out,
-                  int *status, struct ss_error *err)
+static int answer(struct ss_asker *asker, int n, const char *const *words,
+                  const struct ss_ask_watcher *watcher, FILE *out, int *status, struct ss_error *err)
 {
     size_t i = 0;
     struct ss_ask a;
@@ -66,11 +73,16 @@ static int answer(int n, const char *const *words, const struct ss_ask_watcher *
         a.workers.stop = ss_ask_stop;
         a.workers.stop_ctx = &a.watcher;
     }
+    if (asker && (commands[i].command & KEPT))
+        SS_THEN(rc, ss_shelf_take(asker->shelves, NULL, &a.shelf, err));
     SS_THEN(rc, commands[i].answer(&a, n - 1, moved, out, status, err));
     /* what the reader of a launch script noted tells why its words make no job */
     if (rc && !err->hint[0] && a.request.notes.n)
         ss_copy(err->hint, sizeof err->hint, a.request.notes.text[0]);
+    struct ss_shelf *shelf = a.shelf;
     ss_ask_end(&a);
+    if (shelf)
+        ss_shelf_give_back(asker->shelves, shelf);
     free(moved);
     return rc;
 }
@@ -85,11 +97,35 @@ static int write_error(const struct ss_error *e, char **json, size_t *size)
 
 int ss_ask(int n, const char *const *words, char **json, size_t *size)
 {
-    return ss_ask_watched(n, words, NULL, NULL, json, size);
+    return ss_asker_ask(NULL, n, words, NULL, NULL, json, size);
 }
 
 int ss_ask_watched(int n, const char *const *words, int (*watch)(void *ctx, double share), void *ctx,
                    char **json, size_t *size)
+{
+    return ss_asker_ask(NULL, n, words, watch, ctx, json, size);
+}
+
+struct ss_asker *ss_asker_new(void)
+{
+    struct ss_asker *asker = ss_calloc(1, sizeof *asker);
+
+    if (asker && ss_shelves_new(&asker->shelves, NULL)) {
+        free(asker);
+        return NULL;
+    }
+    return asker;
+}
+
+void ss_asker_free(struct ss_asker *asker)
+{
+    if (asker)
+        ss_shelves_free(asker->shelves);
+    free(asker);
+}
+
+int ss_asker_ask(struct ss_asker *asker, int n, const char *const *words,
+                 int (*watch)(void *ctx, double share), void *ctx, char **json, size_t *size)
 {
     const struct ss_ask_watcher watcher = {.watch = watch, .ctx = ctx};
     struct ss_error err = {0};
@@ -100,7 +136,7 @@ int ss_ask_watched(int n, const char *const *words, int (*watch)(void *ctx, doub
     size = size ? size : &length;
     *size = 0;
     FILE *out = open_memstream(json, size);
-    int rc = out ? answer(n, words, &watcher, out, &status, &err) : SS_ERR_NOMEM;
+    int rc = out ? answer(asker, n, words, &watcher, out, &status, &err) : SS_ERR_NOMEM;
     if (out && fclose(out))
         rc = SS_ERR_NOMEM;
     if (!rc)

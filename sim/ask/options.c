@@ -221,7 +221,8 @@ void ss_ask_end(struct ss_ask *a)
     ss_request_free(&a->told);
     ss_request_free(&a->with);
     ss_files_free(&a->files);
-    ss_bands_free((struct ss_bands *)a->how.options.bands);
+    if (!a->shelf)
+        ss_bands_free((struct ss_bands *)a->how.options.bands);
     ss_run_words_free(&a->how);
     if (a->vary)
         free(a->vary->rows);
@@ -326,6 +327,11 @@ int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_
 int ss_ask_bands(struct ss_ask *a, struct ss_error *err)
 {
     struct ss_bands *bands = NULL;
+
+    if (a->shelf) {
+        a->how.options.cache = a->shelf->cache;
+        return ss_shelf_bands(a->shelf, &a->how.options.bands, err);
+    }
     int rc = ss_bands_load(NULL, NULL, &bands, err);
 
     a->how.options.bands = bands;
@@ -336,7 +342,8 @@ int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error 
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
 
-    return ss_scenario_build(&a->request, &how, out, err);
+    return a->shelf ? ss_shelf_build(a->shelf, &a->request, &a->files, out, err)
+                    : ss_scenario_build(&a->request, &how, out, err);
 }
 
 int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err)

@@ -23,6 +23,15 @@ int ss_files_add(struct ss_files *files, const char *path, struct ss_error *err)
     return SS_OK;
 }
 
+int ss_files_add_all(struct ss_files *files, const struct ss_files *more, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (size_t i = 0; files && i < more->n && !rc; i++)
+        rc = ss_files_add(files, more->path[i], err);
+    return rc;
+}
+
 int ss_files_have(const struct ss_files *files, const char *path)
 {
     struct stat st, other;

@@ -15,7 +15,7 @@ const char *ss_flag_treatment_name(int treatment)
     return treatment >= 0 && treatment < SS_FLAG_TREATMENTS ? names[treatment] : "unknown";
 }
 
-static void from_setter(const struct ss_flag_setter *s, struct ss_flag *out)
+void ss_flag_of_setter(const struct ss_flag_setter *s, struct ss_flag *out)
 {
     ss_copy(out->name, sizeof(out->name), s->name);
     out->treatment = s->treatment;
@@ -46,7 +46,7 @@ static const char *next_name(const char **p, size_t *len)
 int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
 {
     if (ss_flag_setters[w->setter].name) {
-        from_setter(&ss_flag_setters[w->setter++], out);
+        ss_flag_of_setter(&ss_flag_setters[w->setter++], out);
         return 1;
     }
     for (const struct ss_flag_group *g = &ss_flag_groups[w->group]; g->names;
@@ -80,17 +80,27 @@ static int find_in_groups(const struct ss_flag_group *g, const char *name, struc
     return 0;
 }
 
+const struct ss_flag_setter *ss_flag_setter_of(const char *word)
+{
+    if (strncmp(word, "--", 2) != 0 || !word[2])
+        return NULL;
+    const size_t n = strcspn(word, "=");
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name;
+         s++) /* the letters spare most of the calls */
+        if (s->name[2] == word[2] && s->name[3] == word[3] && !strncmp(s->name, word, n) && !s->name[n])
+            return s;
+    return NULL;
+}
+
 int ss_flag_find(const char *name, struct ss_flag *out)
 {
     if (strncmp(name, "--", 2))
         return 0;
-    for (const struct ss_flag_setter *s = ss_flag_setters; s->name;
-         s++) /* the letters spare most of the calls */
-        if (s->name[2] == name[2] && s->name[3] == name[3] && !strcmp(s->name, name)) {
-            from_setter(s, out);
-            return 1;
-        }
-    return find_in_groups(ss_flag_groups, name, out);
+    const struct ss_flag_setter *s = strchr(name, '=') ? NULL : ss_flag_setter_of(name);
+    if (!s)
+        return find_in_groups(ss_flag_groups, name, out);
+    ss_flag_of_setter(s, out);
+    return 1;
 }
 
 int ss_flag_find_of_program(const char *name, struct ss_flag *out)

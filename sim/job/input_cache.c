@@ -18,6 +18,7 @@ enum kind { MACHINE, STACK, MODEL, LOADS, LENGTHS, PACKING, RECIPES, KINDS };
 struct entry {
     char *key; /* what a job says of it */
     struct entry *next;
+    struct ss_files files; /* that a machine's platform, or a stack, was read from */
     union {
         struct machine machine;
         struct ss_stack stack;
@@ -47,6 +48,7 @@ static void free_entry(struct entry *e, enum kind kind)
     case RECIPES: ss_csv_free(e->recipes); break;
     default: break;
     }
+    ss_files_free(&e->files);
     free(e->key);
     free(e);
 }
@@ -218,6 +220,14 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
               : rc;
 }
 
+/* Adds what an entry was read from, also where reading failed. Returns rc, or what went wrong here. */
+static int noted(struct ss_files *files, const struct entry *e, int rc, struct ss_error *err)
+{
+    int lost = e ? ss_files_add_all(files, &e->files, rc ? NULL : err) : SS_OK;
+
+    return rc ? rc : lost;
+}
+
 int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card,
                          struct ss_files *files, struct ss_stack *out, struct ss_error *err)
 {
@@ -227,48 +237,65 @@ int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, con
 
     if (!e) {
         e = new_entry(key, n);
-        int rc = keep(l, STACK, e,
-                      e ? ss_stack_load_with(name_or_path, card, files, &e->stack, err) : ss_nomem(err));
+        int rc = e ? ss_stack_load_with(name_or_path, card, &e->files, &e->stack, err) : ss_nomem(err);
+        rc = keep(l, STACK, e, noted(files, e, rc, err));
         if (rc)
             return rc;
     }
     *out = e->stack;
-    return SS_OK;
+    return noted(files, e, SS_OK, err);
 }
 
-/* What files say. */
 /* Copies the platform of a machine whose key differs in its last line alone, the stack; there may be none. */
-static int copy_platform(const struct ss_input_cache *l, const char *key, size_t n, struct machine *m,
+static int copy_platform(const struct ss_input_cache *l, const char *key, size_t n, struct entry *to,
                          struct ss_error *err)
 {
     while (n && key[n - 1] != '\n')
         n--;
     for (const struct entry *e = l->list[MACHINE]; e; e = e->next)
         if (!e->machine.set && !strncmp(e->key, key, n) && !strchr(e->key + n, '\n'))
-            return ss_platform_copy(e->machine.platform, &m->platform, err);
+        {
+            int rc = ss_files_add_all(&to->files, &e->files, err);
+            return rc ? rc : ss_platform_copy(e->machine.platform, &to->machine.platform, err);
+        }
     return SS_OK;
 }
 
-static int load(struct ss_input_cache *l, const char *key, size_t n, struct machine *m,
+/* Reads a machine; `files` gets those of the stack, the entry those of the platform. */
+static int load(struct ss_input_cache *l, const char *key, size_t n, struct entry *e,
                 const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
                 struct ss_files *files, struct ss_error *err)
 {
+    struct machine *m = &e->machine;
     const struct ss_platform_options options = {.nodes = job->nodes,
                                                 .gpus_per_node = job->gpus_per_node,
                                                 .asker = asker,
-                                                .files = files,
+                                                .files = &e->files,
                                                 .card = job->card};
-    int rc = copy_platform(l, key, n, m, err);
+    int rc = copy_platform(l, key, n, e, err);
 
     if (!rc && !m->platform)
         rc = ss_job_is_placed(job) ? located(r, job->nranges ? "--on-nodes" : "--cluster-nodes",
                                              load_cluster(m, job, options, err), err)
                                    : load_platform(m, job, r, options, err);
+    rc = noted(files, e, rc, err);
     SS_THEN(rc, located(r, "--stack",
                         ss_input_cache_stack(l, job->stack, ss_platform_card(m->platform)->name, files,
                                              &m->stack, err),
                         err));
     return rc;
+}
+
+/* Adds what a machine was read from to the caller's list. */
+static int note_machine(struct ss_input_cache *l, const struct ss_job *job, struct ss_files *files,
+                        const struct entry *e, struct ss_error *err)
+{
+    struct ss_stack ignored;
+    int rc = noted(files, e, SS_OK, err);
+
+    return rc || !files ? rc
+                        : ss_input_cache_stack(l, job->stack, ss_platform_card(e->machine.platform)->name,
+                                               files, &ignored, err);
 }
 
 /* One that is as files say, which are read once. */
@@ -278,10 +305,10 @@ static int find_read(struct ss_input_cache *l, const struct ss_job *job, const s
 {
     *out = find(l, MACHINE, key, n);
     if (*out)
-        return SS_OK;
+        return note_machine(l, job, files, *out, err);
     *out = new_entry(key, n);
     return keep(l, MACHINE, *out,
-                *out ? load(l, key, n, &(*out)->machine, job, r, asker, files, err) : ss_nomem(err));
+                *out ? load(l, key, n, *out, job, r, asker, files, err) : ss_nomem(err));
 }
 
 /* Adds a copy with the request's values; a platform that cannot be copied is read again. */
@@ -293,10 +320,11 @@ static int add_set(struct ss_input_cache *l, const struct ss_job *job, const str
     int rc = e ? find_read(l, job, r, asker, files, key, n, &read, err) : ss_nomem(err);
 
     SS_THEN(rc, ss_platform_copy(read->machine.platform, &e->machine.platform, err));
+    SS_THEN(rc, ss_files_add_all(&e->files, &read->files, err));
     if (!rc && e->machine.platform)
         e->machine.stack = read->machine.stack;
     else if (!rc)
-        rc = load(l, key, n, &e->machine, job, r, asker, files, err);
+        rc = load(l, key, n, e, job, r, asker, files, err);
     SS_THEN(rc, ss_sets_apply(r, e->machine.platform, &e->machine.stack, err));
     if (!rc)
         e->machine.set = 1;
@@ -313,8 +341,9 @@ int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, cons
     struct entry *e = key ? find(l, MACHINE, key, strlen(key)) : NULL;
     int rc = key ? SS_OK : ss_nomem(err);
 
-    if (!rc && !e)
-        rc = (key[n] ? add_set : find_read)(l, job, r, asker, files, key, n, &e, err);
+    if (!rc)
+        rc = e ? note_machine(l, job, files, e, err)
+               : (key[n] ? add_set : find_read)(l, job, r, asker, files, key, n, &e, err);
     free(key);
     if (rc)
         return rc;

@@ -149,12 +149,11 @@ static int fits_stages(const struct ss_csv *csv, int row, const struct ss_recipe
            (key->vp < 0 || key->vp == whole_number(csv, row, "vp"));
 }
 
+/* How far a row of the key's model is; -1: it is no recipe for the key. */
 static double distance(const struct ss_csv *csv, int row, const struct ss_recipe_key *key, int must)
 {
     char name[64];
 
-    if (strcmp(field(csv, row, "model"), key->model) != 0)
-        return -1;
     if (must & SS_RECIPE_LAYOUT && !fits_stages(csv, row, key))
         return -1;
     double stack = stack_distance(field(csv, row, "stack"), key->stack, must & SS_RECIPE_RELEASE, name);
@@ -199,10 +198,13 @@ static void put_differences(const struct ss_csv *csv, int row, const struct ss_r
 int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int must, char *differs,
                       size_t size)
 {
+    const int model = ss_csv_column(recipes, "model");
     double best = -1;
     int found = -1;
 
     for (int i = 0; i < (int)ss_csv_rows(recipes); i++) {
+        if (strcmp(ss_csv_field(recipes, (size_t)i, model), key->model) != 0)
+            continue;
         double d = distance(recipes, i, key, must);
         if (d < 0 || (best >= 0 && d >= best))
             continue;

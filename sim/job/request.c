@@ -54,7 +54,7 @@ int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_e
         free(copy);
         return ss_nomem(err);
     }
-    r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line};
+    r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line, ss_flag_setter_of(text)};
     return SS_OK;
 }
 
@@ -120,14 +120,19 @@ void ss_request_remove(struct ss_request *r, size_t i, size_t n)
 int ss_request_flag(const struct ss_request *r, size_t i, struct ss_flag *out)
 {
     const char *text = r->word[i].text;
+    const int program = r->place[r->word[i].place].program;
     char name[128];
-    size_t n = strcspn(text, "=");
 
+    if (r->word[i].setter && !program) {
+        ss_flag_of_setter(r->word[i].setter, out);
+        return 1;
+    }
+    size_t n = strcspn(text, "=");
     if (!ss_is_flag(text) || n >= sizeof name)
         return 0;
     memcpy(name, text, n);
     name[n] = '\0';
-    return r->place[r->word[i].place].program ? ss_flag_find_of_program(name, out) : ss_flag_find(name, out);
+    return program ? ss_flag_find_of_program(name, out) : ss_flag_find(name, out);
 }
 
 size_t ss_request_values(const struct ss_request *r, size_t i, char values)

@@ -135,6 +135,7 @@ static int replace(struct ss_request *r, size_t i, const struct ss_notes *names,
     ss_request_remove(r, i + 1, span - 1);
     free(r->word[i].text);
     r->word[i].text = text;
+    r->word[i].setter = ss_flag_setter_of(text);
     return SS_OK;
 }
 

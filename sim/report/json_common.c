@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/common.h"
@@ -70,44 +69,6 @@ json_t *ss_json_platform(const struct ss_platform *p)
         SS_KEY_IF(strcmp(ss_platform_fabric(p), "NVLink"), "fabric", ss_platform_fabric(p)),
         SS_KEY_IF(ss_platform_library_file(p), "library", ss_platform_library(p)->name),
         SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
-}
-
-struct json_text {
-    char *at;
-    size_t n, cap;
-    bool lost; /* jansson (2.14) goes on where a name found no memory */
-};
-
-static int add_text(const char *bytes, size_t n, void *to)
-{
-    struct json_text *text = to;
-
-    if (ss_grow(&text->at, &text->cap, text->n + n, 1)) {
-        text->lost = true;
-        return -1;
-    }
-    memcpy(text->at + text->n, bytes, n);
-    text->n += n;
-    return 0;
-}
-
-int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
-{
-    struct json_text text = {0};
-
-    text.lost = !ss_json_is_whole(document) || /* else no half of it */
-                json_dump_callback(document, add_text, &text,
-                                   JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10)) ||
-                text.lost;
-    ss_json_free(document);
-    if (text.lost) {
-        free(text.at);
-        return ss_nomem(err);
-    }
-    fwrite(text.at, 1, text.n, out);
-    fputc('\n', out);
-    free(text.at);
-    return ss_report_done(out, err);
 }
 
 json_t *ss_json_spread(const struct ss_load_spread *s, double scale)

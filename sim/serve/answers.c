@@ -117,10 +117,10 @@ static int answer_from_shelf(struct ss_question *q, const char *path, ss_answer 
 
     if (rc)
         return rc;
-    if (!ss_shelf_recall(q->shelf, path, q->arguments, q->n, reply)) {
+    if (!ss_answer_recall(q->shelf, path, q->arguments, q->n, reply)) {
         rc = answer(q, write, reply, err);
         if (!rc && (reply->status == OK || reply->status == REFUSED))
-            ss_shelf_keep(q->shelf, path, q->arguments, q->n, reply);
+            ss_answer_keep(q->shelf, path, q->arguments, q->n, reply);
     }
     ss_shelf_give_back(q->page->shelves, q->shelf);
     return rc;

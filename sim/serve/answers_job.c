@@ -14,7 +14,7 @@ static int build(const struct ss_question *q, int *status, struct ss_scenario **
     struct ss_request r;
     int rc = ss_question_job(q, status, &r, err);
 
-    SS_THEN(rc, ss_shelf_build(q->shelf, &r, out, err));
+    SS_THEN(rc, ss_shelf_build(q->shelf, &r, NULL, out, err));
     ss_request_free(&r);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "study/changes.h"
 
 #define MOST_CHANGES 64
+#define WORTH 16 /* a batch of so many times a few microbatches is worth a run of the few before */
 #define MAX_CHANGES 3 /* the most changes that are taken together, when fewer do not give three fixes */
 
 struct search {
@@ -47,7 +48,7 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_sc
     int64_t batch = (int64_t)4 * group * job->micro_batch * ss_job_dp(job, s->world_size);
     char text[24];
 
-    if (batch >= job->global_batch)
+    if (WORTH * batch >= job->global_batch)
         return 1;
     snprintf(text, sizeof text, "%lld", (long long)batch);
     fits = !ss_request_copy(s->request, &r, NULL);
@@ -65,6 +66,18 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_sc
     return fits;
 }
 
+/* Predicts the job; flows, which take longer, are asked of one that fits without them. */
+static int predict_whole(const struct search *x, const struct ss_scenario *s, struct ss_summary *summary)
+{
+    struct ss_run_options without = x->options;
+
+    if (x->options.level_choice == SS_LEVEL_FOLLOWS)
+        without.level_choice = SS_LEVEL_DOUBTS;
+    if (!predict(&without, s, summary))
+        return 0;
+    return !summary->doubted || predict(&x->options, s, summary);
+}
+
 /* Returns 1 if the changed job can be built and fits; then *summary has its figures. A refusal is an
  * answer, not an error. */
 static int try_changed(const struct search *x, const struct ss_changed *c, struct ss_summary *summary)
@@ -75,7 +88,7 @@ static int try_changed(const struct search *x, const struct ss_changed *c, struc
 
     if (ss_scenario_build(&c->request, &like, &s, NULL))
         return 0;
-    fits = fits_with_few_microbatches(x, s) && predict(&x->options, s, summary);
+    fits = fits_with_few_microbatches(x, s) && predict_whole(x, s, summary);
     ss_scenario_free(s);
     return fits;
 }
@@ -172,7 +185,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     if (!x.options.cache && !ss_cache_open(&own, NULL)) /* without one it takes longer */
         x.options.cache = own;
     *n = 0;
-    int fits = fits_with_few_microbatches(&x, s) && predict(&x.options, s, &ignored);
+    int fits = fits_with_few_microbatches(&x, s) && predict_whole(&x, s, &ignored);
     for (int depth = 1; !fits && !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
         x.nfound = 0;
         rc = explore(&x, &from, "", 0, depth);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "ask/shelf.h"
 #include "stepsim/ask.h"
 #include "stepsim/bands.h"
 #include "stepsim/capacity.h"
@@ -39,7 +40,8 @@ struct ss_ask {
     struct ss_request request; /* words of the job */
     struct ss_request told;    /* options that say how it is simulated */
     struct ss_files files;     /* that were read */
-    struct ss_run_words how;   /* `options.bands` are owned */
+    struct ss_shelf *shelf;    /* what earlier commands left, lent; NULL: nothing */
+    struct ss_run_words how;   /* `options.bands` are owned where there is no shelf */
     struct ss_sweep *vary;     /* owned */
     struct ss_request with;    /* texts of --with, a word each */
     struct ss_capacity_options capacity;

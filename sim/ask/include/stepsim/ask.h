@@ -33,6 +33,15 @@ int ss_ask(int n, const char *const *words, char **json, size_t *size);
  * that is done, 0..1. Where it returns 1 the command ends soon, with the error "stopped". */
 int ss_ask_watched(int n, const char *const *words, int (*watch)(void *ctx, double share), void *ctx,
                    char **json, size_t *size);
+/* What one answer leaves for the next: files that were read and have not changed, and parts of plans. No answer depends on it. */
+struct ss_asker;
+/* Returns a new one, which the caller frees with ss_asker_free; NULL: no memory. */
+struct ss_asker *ss_asker_new(void);
+/* Does ss_ask_watched with what is kept; `asker` and `watch` may be NULL. Several threads may ask at the same time. */
+int ss_asker_ask(struct ss_asker *asker, int n, const char *const *words,
+                 int (*watch)(void *ctx, double share), void *ctx, char **json, size_t *size);
+/* Frees it while nobody asks. NULL is allowed. */
+void ss_asker_free(struct ss_asker *asker);
 /* Frees a document. NULL is allowed. */
 void ss_ask_free(char *json);
 

@@ -23,6 +23,8 @@ struct ss_files {
 /* Adds a copy of `path` unless the list has it; the file need not exist. Does nothing where `files` is NULL. Error:
  * SS_ERR_NOMEM. */
 int ss_files_add(struct ss_files *files, const char *path, struct ss_error *err);
+/* Adds copies of all paths of another list. */
+int ss_files_add_all(struct ss_files *files, const struct ss_files *more, struct ss_error *err);
 /* Returns 1 when `path` is one of these files, by whatever name (device and inode are compared). Returns 0
  * when it is none or does not exist. */
 int ss_files_have(const struct ss_files *files, const char *path);

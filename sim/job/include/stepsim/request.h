@@ -34,10 +34,12 @@ struct ss_request_place {
     /* 1: words of a recorded program, whose flags alone they may be: none of stepsim's own names is among them */
     int program;
 };
+struct ss_flag_setter;
 struct ss_request_word {
     char *text;
     int place; /* index into ss_request.place; it never falls from one word to the next */
     int line;  /* of the file; 0 on the command line */
+    const struct ss_flag_setter *setter; /* the library's: what the flag sets; NULL: not looked for, or nothing */
 };
 /* Owned by the caller of ss_request_init; the texts belong to the request. */
 struct ss_request {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "serve/shelf.h"
+#include "ask/shelf.h"
 #include "stepsim/bands.h"
 #include "stepsim/request.h"
 #include "stepsim/serve.h"
