@@ -253,8 +253,7 @@ static int copy_platform(const struct ss_input_cache *l, const char *key, size_t
     while (n && key[n - 1] != '\n')
         n--;
     for (const struct entry *e = l->list[MACHINE]; e; e = e->next)
-        if (!e->machine.set && !strncmp(e->key, key, n) && !strchr(e->key + n, '\n'))
-        {
+        if (!e->machine.set && !strncmp(e->key, key, n) && !strchr(e->key + n, '\n')) {
             int rc = ss_files_add_all(&to->files, &e->files, err);
             return rc ? rc : ss_platform_copy(e->machine.platform, &to->machine.platform, err);
         }
@@ -307,8 +306,7 @@ static int find_read(struct ss_input_cache *l, const struct ss_job *job, const s
     if (*out)
         return note_machine(l, job, files, *out, err);
     *out = new_entry(key, n);
-    return keep(l, MACHINE, *out,
-                *out ? load(l, key, n, *out, job, r, asker, files, err) : ss_nomem(err));
+    return keep(l, MACHINE, *out, *out ? load(l, key, n, *out, job, r, asker, files, err) : ss_nomem(err));
 }
 
 /* Adds a copy with the request's values; a platform that cannot be copied is read again. */

@@ -8,7 +8,7 @@
 
 #include "report/common.h"
 
-#define NUMBER 40 /* bytes that a number takes at most */
+#define NUMBER 40     /* bytes that a number takes at most */
 #define INTEGERS 1e10 /* whole numbers below have no more than the 10 digits */
 
 struct text {
@@ -49,7 +49,7 @@ static void add_line(struct text *t, int depth)
 
 static void add_escape(struct text *t, unsigned char c)
 {
-    static const char *const named[] = {['\b'] = "\\b", ['\t'] = "\\t",  ['\n'] = "\\n", ['\f'] = "\\f",
+    static const char *const named[] = {['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f",
                                         ['\r'] = "\\r", ['"'] = "\\\"", ['\\'] = "\\\\"};
     char code[8];
 
@@ -90,7 +90,8 @@ static char *digits(char *end, unsigned long long value, bool negative)
 static void add_integer(struct text *t, json_int_t value)
 {
     char text[NUMBER], *end = text + sizeof text;
-    char *from = digits(end, value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value, value < 0);
+    char *from =
+        digits(end, value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value, value < 0);
 
     add(t, from, (size_t)(end - from));
 }

@@ -25,7 +25,7 @@ static struct ss_cache_key key_of(const char *path, const struct ss_serve_argume
 }
 
 int ss_answer_recall(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
-                    int n, struct ss_serve_reply *reply)
+                     int n, struct ss_serve_reply *reply)
 {
     const struct ss_cache_key key = key_of(path, arguments, n);
     struct kept *kept = ss_cache_take(shelf->cache, key);
@@ -40,8 +40,8 @@ int ss_answer_recall(struct ss_shelf *shelf, const char *path, const struct ss_s
     return reply->body != NULL;
 }
 
-void ss_answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments, int n,
-                   const struct ss_serve_reply *reply)
+void ss_answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
+                    int n, const struct ss_serve_reply *reply)
 {
     const struct ss_cache_key key = key_of(path, arguments, n);
     struct kept *kept = malloc(sizeof *kept + reply->size + 1);

@@ -8,7 +8,7 @@
 #include "study/changes.h"
 
 #define MOST_CHANGES 64
-#define WORTH 16 /* a batch of so many times a few microbatches is worth a run of the few before */
+#define WORTH 16      /* a batch of so many times a few microbatches is worth a run of the few before */
 #define MAX_CHANGES 3 /* the most changes that are taken together, when fewer do not give three fixes */
 
 struct search {

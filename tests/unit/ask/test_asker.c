@@ -9,8 +9,7 @@
 #include "stepsim/ask.h"
 #include "suite.h"
 
-#define JOB                                                                                                  \
-    "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --mbs 1 --gbs 16 --seq 4096 "
+#define JOB "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --mbs 1 --gbs 16 --seq 4096 "
 #define MOST 64
 
 static struct ss_asker *asker;
@@ -123,8 +122,7 @@ static void test_changed_files(void)
 
 SUITE(asker)
 {
-    CU_TestInfo tests[] = {{"the answers of ss_ask", test_same},
-                           {"files that change", test_changed_files},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"the answers of ss_ask", test_same}, {"files that change", test_changed_files}, CU_TEST_INFO_NULL};
     return suite_run("asker", setup, teardown, tests);
 }

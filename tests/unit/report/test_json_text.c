@@ -31,9 +31,12 @@ static int same(json_t *document)
 
 static void test_numbers(void)
 {
-    static const double reals[] = {0,       -0.0,    1,       -1,         0.1,     1e9,          9999999999.0, 1e10, -1e10, 12345678901.0, 1e15,
-                                   1e16,    1e20,    1e100,   1e-5,       5e-324,  DBL_MAX,      -2.5e-7,      0.3,  123456.789012345,    1e-4,
-                                   1.0 / 3, 2e9 / 3, 4503.25, 0.99999999, 1e9 - 1, 9999999999.4, 9999999999.6};
+    static const double reals[] = {0,       -0.0,         1,           -1,      0.1,
+                                   1e9,     9999999999.0, 1e10,        -1e10,   12345678901.0,
+                                   1e15,    1e16,         1e20,        1e100,   1e-5,
+                                   5e-324,  DBL_MAX,      -2.5e-7,     0.3,     123456.789012345,
+                                   1e-4,    1.0 / 3,      2e9 / 3,     4503.25, 0.99999999,
+                                   1e9 - 1, 9999999999.4, 9999999999.6};
     static const json_int_t integers[] = {0, 1, -1, 10, 99, INT64_MAX, INT64_MIN, 4294967296};
     json_t *all = json_array();
 
@@ -67,8 +70,8 @@ static void test_shapes(void)
 {
     CU_ASSERT(same(json_object()));
     CU_ASSERT(same(json_array()));
-    CU_ASSERT(same(json_pack("{s[], s{}, s[[], {}, n, b, b], s{s{s[i, f]}}}", "a", "b", "c", 0, 1, "d", "e", "f",
-                             1, 2.0)));
+    CU_ASSERT(same(json_pack("{s[], s{}, s[[], {}, n, b, b], s{s{s[i, f]}}}", "a", "b", "c", 0, 1, "d", "e",
+                             "f", 1, 2.0)));
 }
 
 /* A document that something is missing of is written by no byte. */

@@ -30,10 +30,10 @@ struct ss_run_options ss_question_options(const struct ss_question *q);
 /* ---- kept.c ---- */
 /* Fills *reply with a copy of an earlier answer to the same question; returns 0 where there is none. */
 int ss_answer_recall(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
-                    int n, struct ss_serve_reply *reply);
+                     int n, struct ss_serve_reply *reply);
 /* Keeps a copy of an answer. */
-void ss_answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments, int n,
-                   const struct ss_serve_reply *reply);
+void ss_answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
+                    int n, const struct ss_serve_reply *reply);
 
 /* Writes an answer; *status begins as OK. */
 typedef int ss_answer(const struct ss_question *q, FILE *out, int *status, struct ss_error *err);
