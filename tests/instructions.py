@@ -19,8 +19,8 @@ LIMITS = (  # name, words, million instructions, whether it is dear
 )
 
 CALLS = (  # whose answer, million instructions an answer: the mean of 20 jobs of tests/bench/sweep.txt, four of which do not fit
-    ("page", 0.0),
-    ("library", 0.0),
+    ("page", 43.0),
+    ("library", 44.9),
 )
 
 

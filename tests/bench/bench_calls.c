@@ -8,19 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "stepsim/stepsim.h"
 
 #define MAX_WORDS 128
-
-static double cpu_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
 
 /* Asks the page. Returns the bytes of the answer; 0: it is an error. */
 static size_t ask_page(const struct ss_serve *page, const char *line)
@@ -64,11 +56,12 @@ static int ask_all(const struct ss_serve *page, struct ss_asker *asker, FILE *in
             continue;
         line[strcspn(line, "\n")] = '\0';
         memcpy(copy, line, sizeof copy);
-        double start = cpu_ms();
+        double start = cpu_now();
         size_t size = page ? ask_page(page, copy) : ask_library(asker, copy);
         bad = !size;
-        total += n ? cpu_ms() - start : 0;
-        ms[n++] = cpu_ms() - start;
+        double took = 1e3 * (cpu_now() - start);
+        total += n ? took : 0;
+        ms[n++] = took;
         bytes += (double)size;
     }
     if (bad || n < 2) {

@@ -57,7 +57,7 @@ static int sweep(const char *list, int most)
         struct ss_scenario *made = NULL;
         struct ss_run run = {0};
         memcpy(copy, line, sizeof copy);
-        double start = now();
+        double start = cpu_now();
         int rc = read_line(line, &made, &err);
         if (!rc)
             rc = ss_run_scenario(made, &options, &run, &err);
@@ -68,7 +68,7 @@ static int sweep(const char *list, int most)
         if (rc)
             failed |= fail(&err, copy);
         else
-            total += ms[n++] = 1e3 * (now() - start);
+            total += ms[n++] = 1e3 * (cpu_now() - start);
     }
     if (in)
         fclose(in);
@@ -105,11 +105,11 @@ static int measure(int large, int gpus, int microbatches, int unfold, struct poi
              "--overlap-grad-reduce --overlap-param-gather",
              jobs[large], gpus / 8, microbatches * (gpus / (large ? 128 : 64)));
     int rc = read_line(line, &made, &err);
-    double start = now();
+    double start = cpu_now();
     if (!rc)
         rc = ss_run_scenario(made, &options, &run, &err);
     if (!rc)
-        *out = (struct point){gpus, (double)run.result->events, now() - start};
+        *out = (struct point){gpus, (double)run.result->events, cpu_now() - start};
     ss_run_free(&run);
     ss_scenario_free(made);
     return rc ? fail(&err, line) : 0;

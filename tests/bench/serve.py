@@ -63,7 +63,11 @@ def main():
     with open(path, encoding="ascii") as f:
         jobs = f.read().splitlines()
     with subprocess.Popen([program, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
-        port = int(process.stdout.readline().split("/")[2].split(":")[1])
+        address = process.stdout.readline()
+        if not address:
+            print("\nNot measured: there is no web server.")
+            return
+        port = int(address.split("/")[2].split(":")[1])
         few = jobs[::max(1, len(jobs) * 10 // most)][:most // 10]
         many = [f"{job} --train-iters {5 + k}" for k in range(-(-most // len(jobs))) for job in jobs][:most]
         print(f"Load of the machine before (1, 5, 15 min): {' '.join(f'{x:.1f}' for x in os.getloadavg())}.\n")
