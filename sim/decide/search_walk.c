@@ -15,6 +15,8 @@
 
 /* The most layouts of one slice. */
 #define SLICE 16384
+/* More slices are too much to deal: then one has all micro batches below the same outer values. */
+#define MANY 4096
 
 /* Layouts with the same values of the outer axes, and of the micro batch unless `micro` is -1: the index of its value. */
 struct slice {
@@ -401,6 +403,18 @@ static int count_refusals(struct all *all, struct ss_error *err)
     return rc;
 }
 
+/* Puts the slices of each prefix together. */
+static void join_slices(struct all *all)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < all->nslices; i++)
+        if (!i || all->slice[i].prefix != all->slice[i - 1].prefix) {
+            all->slice[kept] = all->slice[i];
+            all->slice[kept++].micro = -1;
+        }
+    all->nslices = kept;
+}
+
 static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_error *err)
 {
     struct ss_find_space *s = all->space;
@@ -416,6 +430,8 @@ static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_
         s->counts.here += w.asked;
         s->counts.asked += w.asked;
     }
+    if (all->nslices > MANY)
+        join_slices(all);
     for (size_t i = 0; i < all->nslices; i++) {
         const struct walk w = begin(s, all->slice[i].cluster, all->slice[i].micro);
         size_t size = sizeof(struct answer) + (size_t)w.below[w.outer] * sizeof(struct record);
