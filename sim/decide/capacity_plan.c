@@ -56,7 +56,7 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
         cluster++;
     a->point.cluster = cluster;
     a->point.nodes = r->numbers[cluster].nodes[at - r->offset[cluster]];
-    r->x->limited = kind == LIMITED || kind == NEAR;
+    r->x->limited = kind == LIMITED || kind == SHAPES || kind == NEAR;
     r->x->near = kind == NEAR || kind == ROW_NEAR;
     return kind == SHAPES ? ss_capacity_plan_shapes(r->x, a, err) : ss_capacity_plan_full(r->x, a, err);
 }

@@ -219,13 +219,11 @@ double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int 
     return time / least;
 }
 
-/* Widens the bands of a point that may be the answer. Another point is left without a prediction. */
+/* Widens the bands of a point. Where points are limited, one that cannot be the answer is left without a prediction. */
 static int widen(const struct ss_capacity_planner *x, const struct ss_request *site, const char *words,
-                 struct ss_capacity_answer *a, struct ss_error *err)
+                 struct ss_capacity_point *p, struct ss_error *err)
 {
-    struct ss_capacity_point *p = &a->point;
-
-    if (p->summary.iteration_s < ss_capacity_most_s(x, p->cluster, p->gpus, p->batch))
+    if (!x->limited || p->summary.iteration_s < ss_capacity_most_s(x, p->cluster, p->gpus, p->batch))
         return predict(x, site, p->batch, words, WIDE, p, err);
     memset(&p->summary, 0, sizeof p->summary);
     return SS_OK;
@@ -248,7 +246,7 @@ static int plan_given(const struct ss_capacity_planner *x, const struct ss_reque
     for (size_t i = 0; i < SS_ARRAY_LEN(batches); i++) {
         int rc = predict(x, site, batches[i], "", x->limited ? NARROW : WIDE, &a->point, &why);
         if (!rc && x->limited)
-            return widen(x, site, "", a, err);
+            return widen(x, site, "", &a->point, err);
         if (!rc)
             return SS_OK;
         if (!first.code)
@@ -318,7 +316,7 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
             most = fmin(most, WORTH_A_SHAPE * s->gpu_s);
     }
     if (!rc && t.words[0])
-        rc = widen(x, &site, t.words, a, err);
+        rc = widen(x, &site, t.words, &a->point, err);
     ss_request_free(&site);
     return rc;
 }
@@ -406,7 +404,7 @@ static int predict_best(const struct ss_capacity_planner *x, const struct ss_req
             best = i;
         }
     }
-    return rc ? rc : predict(x, site, batch, found->points[best].flags, WIDE, p, why);
+    return rc ? rc : widen(x, site, found->points[best].flags, p, why);
 }
 
 /* Searches with a batch by closed forms, and takes the best layout into the answer where it is better. */
