@@ -100,6 +100,48 @@ void ss_issue_find(struct ss_layer_set *set)
         }
 }
 
+/* ---- for bounds ---- */
+
+struct ss_chunk_host ss_chunk_host_of(const struct ss_rank_cost *cost, int k, int phase)
+{
+    struct ss_layer_set set = *cost->set;
+    struct ss_chunk_host out = {0};
+    for (set.ahead = 0; set.ahead < 2; set.ahead++) {
+        const struct ss_issue_slot slot = ss_issue_slot_of(&set, k, phase);
+        if (slot.in_step)
+            return (struct ss_chunk_host){.in_step = 1};
+        out.waits[set.ahead] = slot.waits;
+        out.host = slot.host;
+    }
+    for (size_t i = 0; i < set.chunks[k].n; i++) {
+        const struct ss_layer_run *run = &set.chunks[k].run[i];
+        if (ss_layer_is_numbered(&set, run))
+            out.layers_host += run->count * ss_layer_part(&set, run)->cost.host[phase != SS_PHASE_F];
+    }
+    return out;
+}
+
+double ss_chunk_layers_seconds(const struct ss_rank_cost *cost, int k, int phase)
+{
+    const struct ss_layer_runs *runs = &cost->set->chunks[k];
+    double sum = 0;
+    for (size_t i = 0; i < runs->n; i++)
+        if (ss_layer_is_numbered(cost->set, &runs->run[i]))
+            sum += runs->run[i].count * ss_layer_part(cost->set, &runs->run[i])->seconds[phase];
+    return sum;
+}
+
+int ss_rank_issues(const struct ss_rank_cost *cost)
+{
+    struct ss_layer_set set = *cost->set;
+    set.apart = 1;
+    set.issues = 0;
+    ss_issue_find(&set);
+    return set.issues;
+}
+
+/* ---- for programs ---- */
+
 /* The host's launches between two waits, and behind the last one. */
 int ss_chunk_issues_visit(const struct ss_layer_set *set, int k, int phase, ss_issue_visitor visit, void *ctx)
 {

@@ -261,14 +261,12 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     return SS_OK;
 }
 
-/* Returns whether the host goes on to the next slot before the GPU has ended this one. */
-static int runs_ahead(const struct ss_cost_input *in)
+int ss_rank_runs_ahead(const struct ss_job *job, const struct ss_stack *stack, int stages, int p2p)
 {
-    const struct ss_schedule *s = in->schedule;
-    if (in->stack->fixed_microbatch > 0 || s->p2p == SS_P2P_ASYNC)
+    if (stack->fixed_microbatch > 0 || p2p == SS_P2P_ASYNC)
         return 0;
-    int waits = in->stack->p2p_waits > 1 ? in->job->tp > 1 : in->stack->p2p_waits > 0;
-    return s->stages == 1 || s->p2p == SS_P2P_OVERLAPPED || !waits;
+    int waits = stack->p2p_waits > 1 ? job->tp > 1 : stack->p2p_waits > 0;
+    return stages == 1 || p2p == SS_P2P_OVERLAPPED || !waits;
 }
 
 /* Returns whether the host reads the loss of each microbatch. */
@@ -396,7 +394,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     status = context_init(in, site, &c, towers, err);
     SS_THEN(status, ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err));
     out->set->fixed += amax_seconds(in, &c);
-    out->set->ahead = out->host_ahead = runs_ahead(in);
+    out->set->ahead = out->host_ahead =
+        ss_rank_runs_ahead(in->job, in->stack, in->schedule->stages, in->schedule->p2p);
     out->set->apart = in->schedule->p2p != SS_P2P_ASYNC;
     if (like && !ss_experts_loads_by_layer(in->job)) /* otherwise each stage has its own loads */
         out->set->like = like->set;

@@ -15,7 +15,8 @@
  * nothing is to be decided. The number does not depend on the workers, so the choice is the same for any number of
  * them. */
 #define BATCH 32
-#define MOST 256
+/* of a cluster in the first batch, when nothing is known; later ones are twice as large, up to BATCH */
+#define FIRST 8
 
 /* ---- what is known ---- */
 
@@ -24,6 +25,8 @@ static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
 {
     const struct ss_find_point *p = &x->space->found->points[point];
     const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
+    if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && !p->summary.doubted)
+        x->near[p->group] = fmin(x->near[p->group], p->summary.iteration_s);
     if (p->summary.outcome != SS_OUTCOME_FITS)
         return SS_OK;
     if (p->recompute == SS_RECOMPUTE_NONE &&
@@ -94,12 +97,12 @@ static int take(struct ss_find_state *x, int *batch, int most)
     return n;
 }
 
-/* Tightens the bounds of the leaves of a batch that need not be as loose, and drops those that then cannot win. Tight
+/* Tightens the bounds of the leaves of a batch that need not be as loose, drops those that then cannot win, and lets others wait. Tight
  * bounds cost more than the first ones, and less than predictions. */
 static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error *err)
 {
-    int items[MOST], loose = 0, kept = 0;
-    for (int i = 0; i < *n; i++)
+    int items[SS_FIND_MOST], loose = 0, all = x->options->exhaustive == 1 ? 0 : *n;
+    for (int i = 0; i < all; i++)
         if (x->space->leaves[batch[i]].loose)
             items[loose++] = SS_FIND_TIGHTEN * (int)x->space->nleaves + batch[i];
     if (!loose)
@@ -109,17 +112,14 @@ static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error 
     for (int i = 0; i < loose && !rc; i++) {
         struct ss_find_leaf *leaf = &x->space->leaves[answers[i].number];
         leaf->seconds = answers[i].least_s;
+        leaf->bytes = answers[i].least_bytes;
+        leaf->unsure |= answers[i].summary.outcome != SS_OUTCOME_FITS;
         leaf->loose = 0;
     }
     free(answers);
-    for (int i = 0; i < *n && !rc; i++) {
-        const struct ss_find_leaf *leaf = &x->space->leaves[batch[i]];
-        if (!x->options->exhaustive && ss_find_cannot_win(x, leaf))
-            x->space->found->groups[leaf->cluster].bounded++;
-        else
-            batch[kept++] = batch[i];
-    }
-    *n = kept;
+    *n = 0;
+    for (int i = 0; i < all && !rc; i++)
+        take_leaf(x, batch[i], batch, n);
     return rc;
 }
 
@@ -131,6 +131,8 @@ static int count_points(struct ss_find_state *x, int first, struct ss_error *err
     int kept = first, rc = SS_OK;
     for (int i = first; i < f->npoints && !rc; i++) {
         struct ss_find_point *p = &f->points[i];
+        p->least_s = x->space->leaves[p->number].seconds; /* workers know the first bounds alone */
+        p->least_bytes = x->space->leaves[p->number].bytes;
         if (p->summary.outcome == SS_OUTCOME_REFUSED) {
             struct ss_error why = {.code = p->summary.code};
             ss_copy(why.message, sizeof why.message, p->summary.reason);
@@ -187,6 +189,8 @@ static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
             items[i] = SS_FIND_FLOWS * (int)x->space->nleaves + f->points[at[i]].number;
         rc = ss_find_predict(x->crew, items, n, answers, err);
         for (int i = 0; i < n && !rc; i++) {
+            answers[i].least_s = f->points[at[i]].least_s;
+            answers[i].least_bytes = f->points[at[i]].least_bytes;
             f->points[at[i]] = answers[i];
             rc = note_fits(x, at[i], err);
         }
@@ -202,21 +206,23 @@ static void tell(const struct ss_find_state *x)
 
 static int predict_all(struct ss_find_state *x, struct ss_error *err)
 {
-    int *batch = malloc(MOST * sizeof *batch);
+    int *batch = malloc(SS_FIND_MOST * sizeof *batch);
     struct ss_find_result *f = x->space->found;
-    int rc = batch ? SS_OK : ss_nomem(err), size = x->options->exhaustive ? MOST : BATCH;
+    int rc = batch ? SS_OK : ss_nomem(err), exhaustive = x->options->exhaustive;
     x->ahead.on = 1;
-    while (!rc) {
+    for (int size = FIRST * x->space->nclusters; !rc; size *= 2) {
+        size = exhaustive ? SS_FIND_MOST : size < BATCH ? size : BATCH;
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
             break;
         rc = tighten(x, batch, &n, err);
+        if (!n)
+            continue;
         if (!rc && ss_grow(&f->points, &x->cap, (size_t)(first + n), sizeof *f->points))
             rc = ss_nomem(err);
-        if (rc)
-            break;
-        rc = ss_find_predict(x->crew, batch, n, f->points + first, err);
+        SS_THEN(rc, ss_find_predict(x->crew, batch, n, f->points + first, err));
         f->npoints += rc ? 0 : n;
+        f->replays += n;
         SS_THEN(rc, count_points(x, first, err));
         SS_THEN(rc, ask_flows(x, first, err));
         tell(x);
@@ -274,11 +280,6 @@ static int confirm_all(struct ss_find_state *x, struct ss_error *err)
     return rc;
 }
 
-static int item_of(const struct ss_find_state *x, int point)
-{
-    return SS_FIND_WIDEN * (int)x->space->nleaves + x->space->found->points[point].number;
-}
-
 /* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
 static int widen_all(struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
@@ -292,12 +293,12 @@ static int widen_all(struct ss_find_state *x, const struct ss_request *base, str
          i++) /* where nothing is assumed exchanges of experts alone widen a band */
         if ((assumed.n || f->points[i].ep > 1) &&
             (!x->options->brief || i == f->groups[f->points[i].group].best))
-            items[n++] = item_of(x, i);
+            items[n++] = SS_FIND_WIDEN * (int)x->space->nleaves + f->points[i].number;
     SS_THEN(rc, ss_find_predict(x->crew, items, n, wide, err));
     for (int i = f->npoints - 1; i >= 0 && n && !rc; i--) {
         struct ss_summary *u = &f->points[i].summary;
         const struct ss_summary *w = &wide[n - 1].summary;
-        if (item_of(x, i) != items[n - 1])
+        if (SS_FIND_WIDEN * (int)x->space->nleaves + f->points[i].number != items[n - 1])
             continue;
         n--;
         u->weighed = w->weighed;
@@ -360,11 +361,12 @@ static int prepare(struct ss_find_state *x, struct ss_error *err)
     ss_find_order(x->space);
     x->within = malloc((size_t)x->space->nclusters * sizeof *x->within);
     x->fastest = malloc((size_t)x->space->nclusters * sizeof *x->fastest);
-    if (!x->within || !x->fastest)
+    x->near = malloc((size_t)x->space->nclusters * sizeof *x->near);
+    if (!x->within || !x->fastest || !x->near)
         return ss_nomem(err);
     for (int c = 0; c < x->space->nclusters; c++) {
         x->within[c] = x->options->below ? x->options->below[c] : INFINITY;
-        x->fastest[c] = x->within[c];
+        x->fastest[c] = x->near[c] = x->within[c];
     }
     return SS_OK;
 }
@@ -423,6 +425,7 @@ int ss_find_search(const struct ss_request *base, const struct ss_find_options *
     free(x.fit);
     free(x.within);
     free(x.fastest);
+    free(x.near);
     ss_map_free(&x.roomy);
     return rc;
 }

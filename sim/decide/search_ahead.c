@@ -32,7 +32,8 @@ int ss_find_ahead_item(struct ss_find_state *x)
         const struct ss_find_leaf *leaf = &x->space->leaves[a->look];
         int fast = x->options->exhaustive || leaf->seconds < x->within[leaf->cluster];
         if (fast && !ss_find_cannot_win(x, leaf))
-            return item_of(x, leaf->loose ? SS_FIND_TIGHTEN : SS_FIND_PREDICT, (int)a->look++);
+            return item_of(x, leaf->loose && x->options->exhaustive != 1 ? SS_FIND_TIGHTEN : SS_FIND_PREDICT,
+                           (int)a->look++);
     }
     return -1;
 }

@@ -93,6 +93,19 @@ static void stage_between(const struct ss_stage_bounds *none, const struct ss_st
     *out = *none;
     out->backward = between(none->backward, full->backward, time);
     out->exposed = 0; /* the pairs of some recomputed layers are not known */
+    for (int phase = SS_PHASE_F; phase <= SS_PHASE_B; phase++) {
+        double work = phase == SS_PHASE_F ? out->forward : out->backward;
+        out->host[phase] = between(none->host[phase], full->host[phase], time);
+        out->waits[phase] = fmax(0, out->host[phase] - work);
+        out->after[phase] = out->host[phase];
+        out->layers_host[phase] = between(none->layers_host[phase], full->layers_host[phase], time);
+        out->layers_work[phase] = between(none->layers_work[phase], full->layers_work[phase], time);
+        out->in_step[phase] = none->in_step[phase];
+    }
+    out->most_back = fmax(none->most_back, full->most_back);
+    for (int i = 0; i < 2; i++)
+        out->least_back[i] = fmin(none->least_back[i], full->least_back[i]);
+    out->issues = 1; /* which is no more than with the waits in each slot */
     out->split = between(none->split, full->split, time);
     out->activations = between(none->activations, full->activations, memory);
     out->layers = between(none->layers, full->layers, memory);
@@ -119,6 +132,7 @@ void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_
     double memory = alike && least > 0 ? fmin(1, (double)layers / least) : 1;
 
     *out = *none;
+    out->bytes = out->least_bytes = 0;
     for (int i = 0; i < 3; i++)
         stage_between(&none->stage[i], &full->stage[i], time, memory, &out->stage[i]);
     out->all = between(none->all, full->all, time);
@@ -126,7 +140,8 @@ void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_
         return;
     out->even = 0;
     struct ss_stage_bounds *middle = &out->stage[1];
-    middle->forward = 0;
+    middle->forward = middle->host[SS_PHASE_F] = middle->host[SS_PHASE_B] = 0;
+    middle->waits[SS_PHASE_F] = middle->waits[SS_PHASE_B] = 0;
     middle->backward = out->all / job->pp;
     for (int i = 0; i < 3; i += 2)
         middle->backward = fmax(middle->backward, out->stage[i].forward + out->stage[i].backward);

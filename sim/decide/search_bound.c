@@ -125,18 +125,24 @@ static int find_flight(const struct ss_job *job, int microbatches, struct ss_fin
 /* ---- all leaves ---- */
 
 /* Returns whether a job of so many bytes may not fit, as far as jobs like it are off. */
-static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, struct ss_find_costs *shared,
-                     double bytes)
+static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, int hybrid,
+                     const struct ss_bands *bands, struct ss_cache *cache, double bytes)
 {
     const struct ss_card *card = ss_platform_card(c->platform);
     const struct ss_band_job like = {.card = card->name,
                                      .family = c->stack->family,
                                      .experts = job->model.num_experts,
-                                     .hybrid = traits_of(c, job, shared)->hybrid,
+                                     .hybrid = hybrid,
                                      .unmodelled = job->unmodelled};
     struct ss_band time, memory;
-    ss_bands_find_kept(shared->cache, shared->bands, &like, &time, &memory);
+    ss_bands_find_kept(cache, bands, &like, &time, &memory);
     return memory.n && bytes * (1 + memory.high_pct / 100) > card->device_memory;
+}
+
+/* Returns the most bytes with which a job surely fits. A flag that is not modelled leaves the error of the memory open. */
+static double room_of(const struct ss_find_cluster *c, const struct ss_job *job)
+{
+    return job->unmodelled[0] ? ss_platform_card(c->platform)->device_memory : c->room;
 }
 
 /* Sets the bounds of a leaf with block recompute: the time with the fewest layers with which it may surely
@@ -145,8 +151,7 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
                        const struct ss_job *job, const struct ss_find_flight *flight,
                        struct ss_find_costs *shared, struct ss_find_bounds *out)
 {
-    /* a flag that is not modelled leaves the error of the memory open */
-    const double room = job->unmodelled[0] ? ss_platform_card(c->platform)->device_memory : c->room;
+    const double room = room_of(c, job);
     int e[2], microbatches = ss_job_microbatches(job, c->world_size), rc = SS_OK;
     int most = ss_find_block_most(c, leaf, job), alike = traits_of(c, job, shared)->alike;
     struct ss_find_leaf at[2];
@@ -190,7 +195,7 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
     if (out->decided)
         return SS_OK;
     int microbatches = ss_job_microbatches(job, c->world_size);
-    if (!ss_find_is_megatrons(job))
+    if (!ss_plan_bounds_is_megatrons(job))
         rc = find_flight(job, microbatches, shared, &flight);
     if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
         return bound_block(c, leaf, job, &flight, shared, out);
@@ -199,7 +204,8 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
         ss_find_bounds_set(&shared->entry[e].least, &flight, job, c->stack, microbatches, out);
         out->floor = out->seconds;
         out->loose = shared->entry[e].least.loose;
-        out->unsure = is_unsure(c, job, shared, out->bytes);
+        out->unsure =
+            is_unsure(c, job, traits_of(c, job, shared)->hybrid, shared->bands, shared->cache, out->bytes);
     }
     return rc;
 }
@@ -229,23 +235,70 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
 }
 
-int ss_find_tighten(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_cache *cache,
-                    double *seconds, struct ss_error *err)
+/* Sets the bounds of a job from those of its own chunks. */
+static int bound_exactly(const struct ss_find_cluster *c, const struct ss_job *job, struct ss_cache *cache,
+                         struct ss_find_bounds *out)
+{
+    struct ss_plan_bounds least;
+    struct ss_find_flight flight = {0};
+    int rc = ss_plan_bounds_find(job, c->stack, c->platform, 1, cache, &least, NULL);
+    memset(out, 0, sizeof *out);
+    if (!rc)
+        ss_find_bounds_set(&least, &flight, job, c->stack, ss_job_microbatches(job, c->world_size), out);
+    return rc == SS_ERR_NOMEM ? rc : SS_OK;
+}
+
+/* Sets the bounds of a leaf with so many recomputed layers. */
+static int bound_at(const struct ss_find_space *s, struct ss_find_leaf *leaf, int layers,
+                    struct ss_cache *cache, struct ss_find_bounds *out, struct ss_error *err)
+{
+    struct ss_job job;
+    leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)layers;
+    int rc = ss_find_job(s, leaf, &job, err);
+    SS_THEN(rc, bound_exactly(&s->clusters[leaf->cluster], &job, cache, out));
+    out->unsure = out->bytes > room_of(&s->clusters[leaf->cluster], &job);
+    return rc;
+}
+
+int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most,
+                           struct ss_cache *cache, struct ss_error *err)
+{
+    struct ss_find_bounds b;
+    int low = leaf->at[SS_FIND_BLOCK_LAYERS], n = low, rc = SS_OK, step = 1;
+    for (;; step *= 2) { /* bounds are near, so the first steps are small */
+        rc = bound_at(s, leaf, n, cache, &b, err);
+        if (rc || !b.unsure || n >= most)
+            break;
+        low = n + 1;
+        n = n + step < most ? n + step : most;
+    }
+    for (int high = n; !rc && low < high; n = low) {
+        rc = bound_at(s, leaf, (low + high) / 2, cache, &b, err);
+        high = b.unsure ? high : (low + high) / 2;
+        low = b.unsure ? (low + high) / 2 + 1 : low;
+    }
+    if (!rc && leaf->at[SS_FIND_BLOCK_LAYERS] != n)
+        rc = bound_at(s, leaf, n, cache, &b, err);
+    leaf->seconds = fmax(leaf->seconds, rc ? 0 : b.seconds);
+    return rc;
+}
+
+int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, const struct ss_bands *bands,
+                    struct ss_cache *cache, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    const struct ss_find_flight flight = {0};
-    struct ss_find_bounds bounds = {0};
-    struct ss_plan_bounds least;
+    struct ss_find_bounds bounds;
     struct ss_job job;
     int rc = ss_find_job(s, leaf, &job, err);
+    if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
+        return ss_find_tighten_layers(s, leaf, ss_find_block_most(c, leaf, &job), cache, err);
+    SS_THEN(rc, bound_exactly(c, &job, cache, &bounds));
     if (rc)
         return rc;
-    int found = ss_plan_bounds_find(&job, c->stack, c->platform, 1, cache, &least, NULL);
-    if (!found)
-        ss_find_bounds_set(&least, &flight, &job, c->stack, ss_job_microbatches(&job, c->world_size),
-                           &bounds);
-    *seconds = fmax(leaf->seconds, bounds.seconds);
-    return found == SS_ERR_NOMEM ? found : SS_OK;
+    leaf->seconds = fmax(leaf->seconds, bounds.seconds);
+    leaf->bytes = fmax(leaf->bytes, bounds.bytes);
+    leaf->unsure |= is_unsure(c, &job, ss_layer_any_other(&job.model), bands, cache, leaf->bytes);
+    return SS_OK;
 }
 
 int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *bands,
@@ -328,7 +381,7 @@ static int take_bounds(struct ss_find_space *s, const struct ss_find_options *o,
     if (block && !o->exhaustive)
         leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)b->layers;
     leaf->seconds = leaf->quick = b->seconds;
-    leaf->loose = b->loose;
+    leaf->loose = b->loose || (block && !o->exhaustive); /* else it is any number of layers */
     leaf->bytes = b->bytes;
     leaf->unsure = b->unsure;
     return 1;

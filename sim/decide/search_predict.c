@@ -59,8 +59,7 @@ static int fill_point(const struct ss_find_space *s, const struct ss_find_leaf *
     p->recompute_layers = job->recompute.method == SS_RECOMPUTE_BLOCK ? job->recompute.num_layers : 0;
     p->fsdp = job->dp.fsdp;
     ss_copy(p->schedule, sizeof p->schedule, job->schedule[0] ? job->schedule : "auto");
-    p->least_s = leaf->seconds;
-    p->least_bytes = leaf->bytes;
+    p->least_s = leaf->quick; /* the caller knows tighter ones, and the memory's */
     p->switches = ss_find_switches_of(leaf->at);
     fill_more(c, leaf, p->more, sizeof p->more);
     return ss_find_leaf_words(s, leaf, p->flags, sizeof p->flags, err);
@@ -107,10 +106,10 @@ static int predict_block(struct ss_find_crew *w, struct ss_find_leaf *leaf, int 
     const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
     struct at_level at = {w, level_choice};
     struct ss_job job;
-    int rc = ss_find_job(w->space, leaf, &job, err);
-    return rc ? rc
-              : ss_find_block_fewest(leaf, ss_find_block_most(c, leaf, &job), w->options->exhaustive,
-                                     predict_layers, &at, p, err);
+    int rc = ss_find_job(w->space, leaf, &job, err), most = rc ? 0 : ss_find_block_most(c, leaf, &job);
+    if (!rc && !w->options->exhaustive)
+        rc = ss_find_tighten_layers(w->space, leaf, most, w->run.cache, err);
+    return rc ? rc : ss_find_block_fewest(leaf, most, w->options->exhaustive, predict_layers, &at, p, err);
 }
 
 int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
@@ -189,8 +188,13 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     if (choice != SS_LEVEL_BLIND && way == SS_FIND_PREDICT)
         choice = SS_LEVEL_DOUBTS;
     p->number = item % n;
-    if (way == SS_FIND_TIGHTEN)
-        return ss_find_tighten(w->space, &leaf, w->run.cache, &p->least_s, err);
+    if (way == SS_FIND_TIGHTEN) {
+        rc = ss_find_tighten(w->space, &leaf, w->run.bands, w->run.cache, err);
+        p->summary.outcome = leaf.unsure ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
+        p->least_s = leaf.seconds;
+        p->least_bytes = leaf.bytes;
+        return rc;
+    }
     if (block)
         rc = predict_block(w, &leaf, choice, p, err);
     if (rc)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which layouts cannot win any more, by what was predicted so far. */
+#include <math.h>
+
 #include "decide/search_state.h"
 
 int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
@@ -17,8 +19,8 @@ int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf 
     int block = ss_find_block_axis(c, leaf->at) >= 0;
     if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
         return 1;
-    if (leaf->unsure) /* told only where it is faster than what surely fits */
-        return x->fastest[leaf->cluster] <= leaf->seconds;
+    if (leaf->unsure) /* the fastest of them is told, where it is faster than what surely fits */
+        return fmin(x->fastest[leaf->cluster], x->near[leaf->cluster]) <= leaf->seconds;
     if (block || !(x->within[leaf->cluster] <= leaf->seconds))
         return x->within[leaf->cluster] <= leaf->seconds;
     int beaten = x->options->best_only;
@@ -37,5 +39,6 @@ int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point
         return p->summary.doubted;
     if (p->summary.outcome == SS_OUTCOME_FITS)
         return !ss_find_cannot_win(x, &as);
-    return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && p->least_s < x->fastest[p->group];
+    return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT &&
+           p->least_s < fmin(x->fastest[p->group], x->near[p->group]);
 }

@@ -21,13 +21,29 @@ int ss_plan_bounds_is_even(const struct ss_job *job, int alike)
     return alike;
 }
 
+int ss_plan_bounds_is_megatrons(const struct ss_job *job)
+{
+    return !job->schedule[0] || !strcmp(job->schedule, "auto") ||
+           !strcmp(job->schedule, ss_schedule_default(ss_job_chunks(job)));
+}
+
+int ss_plan_bounds_p2p(const struct ss_job *job, const struct ss_stack *stack)
+{
+    return ss_job_chunks(job) == 1           ? SS_P2P_BLOCKING
+           : ss_job_overlaps_p2p(job, stack) ? SS_P2P_OVERLAPPED
+                                             : SS_P2P_BATCHED;
+}
+
 /* Makes a schedule with few microbatches, for its stages only, so that it costs nothing. */
-static int make_schedule(const struct ss_job *job, int one_chunk, struct ss_schedule **out,
-                         struct ss_error *err)
+static int make_schedule(const struct ss_job *job, const struct ss_stack *stack, int one_chunk,
+                         struct ss_schedule **out, struct ss_error *err)
 {
     const struct ss_schedule_params params = {
         .stages = job->pp, .chunks = one_chunk ? 1 : ss_job_chunks(job), .microbatches = 1};
-    return ss_schedule_build(ss_schedule_undemanding(params.chunks, 0), &params, out, err);
+    int rc = ss_schedule_build(ss_schedule_undemanding(params.chunks, 0), &params, out, err);
+    if (!rc && !one_chunk && ss_plan_bounds_is_megatrons(job))
+        (*out)->p2p = ss_plan_bounds_p2p(job, stack);
+    return rc;
 }
 
 /* Returns the pace of the ranks that wait for each other in every layer; no stage is faster. */
@@ -51,16 +67,40 @@ static double seconds_of(const double *by_label, int kernels)
                    : ss_label_sum(by_label);
 }
 
-/* A host that runs ahead of the GPU is waited for less: what the GPU waits for launches does not count. */
-static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_stage_bounds *out)
+/* Adds what the host takes for a phase of a chunk, and returns the seconds of the phase without its waits, which may be part of
+ * them. */
+static double add_host(const struct ss_rank_cost *cost, int k, int phase, int kernels,
+                       struct ss_stage_bounds *out)
 {
-    const double f_waits = kernels ? 0 : chunk->issue[SS_PHASE_F].waits,
-                 b_waits = kernels ? 0 : chunk->issue[SS_PHASE_B].waits;
-    double f = seconds_of(chunk->forward, kernels) - f_waits;
-    double b = seconds_of(chunk->backward, kernels) - b_waits;
+    const struct ss_chunk_cost *chunk = &cost->chunks[k];
+    const struct ss_chunk_host host = ss_chunk_host_of(cost, k, phase);
+    double seconds = seconds_of(phase == SS_PHASE_F ? chunk->forward : chunk->backward, kernels);
+    out->in_step[phase] = (k == 0 || out->in_step[phase]) && host.in_step; /* of all chunks */
+    out->layers_work[phase] += kernels ? 0 : ss_chunk_layers_seconds(cost, k, phase);
+    out->layers_host[phase] += host.layers_host;
+    if (host.in_step)
+        return seconds;
+    out->host[phase] += host.host;
+    seconds -= kernels ? 0 : chunk->issue[phase].waits;
+    out->waits[phase] += kernels ? 0 : host.waits[0];
+    out->after[phase] = kernels || !(host.waits[1] > 0) ? host.host : seconds + host.waits[1];
+    return seconds;
+}
+
+static void add_chunk(const struct ss_rank_cost *cost, int k, int kernels, struct ss_stage_bounds *out)
+{
+    const struct ss_chunk_cost *chunk = &cost->chunks[k];
+    const double b_waits = kernels ? 0 : chunk->issue[SS_PHASE_B].waits;
+    double waits = out->waits[SS_PHASE_B], host = out->host[SS_PHASE_B];
+    double f = add_host(cost, k, SS_PHASE_F, kernels, out);
+    double b = add_host(cost, k, SS_PHASE_B, kernels, out);
     double split = seconds_of(chunk->input_grad, kernels) + seconds_of(chunk->weight_grad, kernels) - b_waits;
+    double back = out->waits[SS_PHASE_B] - waits, issued = out->host[SS_PHASE_B] - host;
     out->forward += f;
     out->backward += b;
+    out->most_back = fmax(out->most_back, b + back);
+    out->least_back[0] = k ? fmin(out->least_back[0], b) : b;
+    out->least_back[1] = k ? fmin(out->least_back[1], issued) : issued;
     out->split += f + fmin(b, split);
     out->chunk = out->activations > 0 ? fmin(out->chunk, chunk->activation_bytes) : chunk->activation_bytes;
     out->largest = fmax(out->largest, chunk->activation_bytes);
@@ -102,9 +142,103 @@ static double exposed_of(const struct ss_rank_cost *cost, int chunks)
     return sum;
 }
 
+static double waits_of(const struct ss_stage_bounds *s)
+{
+    return s->waits[SS_PHASE_F] + s->waits[SS_PHASE_B];
+}
+
+static void set_first(struct ss_stage_bounds *s)
+{
+    s->first[0] = s->forward + s->backward;
+    s->first[1] = s->first[0] + waits_of(s);
+}
+
+/* Adds what nothing hides of a data-parallel communicator's collectives, on links that nobody shares. */
+static void add_replicas(const struct ss_plan_builder *b, int comm, int rank, const struct ss_rank_cost *cost,
+                         struct ss_stage_bounds *out)
+{
+    const struct ss_group_shape shape = ss_groups_shape(&b->groups, comm, rank);
+    double params = 0;
+    if (shape.n <= 1 || !ss_comm_has_flows(b->plan, comm))
+        return;
+    const struct ss_replicas how = ss_plan_replicas(b, comm, rank);
+    for (int k = 0; k < b->plan->schedule->chunks; k++)
+        params += comm == SS_COMM_EDP ? cost->params[k].expert : cost->params[k].all - cost->params[k].expert;
+    if (params > 0 && !how.reduce_early)
+        out->reduce += ss_collective_seconds(&b->net, how.reduce, params * how.grad_bytes, &shape);
+    if (params > 0 && !how.gather_late && how.scatter)
+        out->gather += ss_collective_seconds(&b->net, SS_COLL_ALL_GATHER,
+                                             params * (how.param_bytes - how.fp8_saving), &shape);
+}
+
+/* ---- memory of unlike stages ---- */
+
+/* What a rank keeps from slot to slot, and the most so far, bytes. */
+struct kept {
+    double now, most;
+};
+
+static void keep(struct kept *k, const struct ss_chunk_cost *chunk, int phase)
+{
+    double bytes = chunk->activation_bytes + chunk->logits_bytes;
+    double during = phase == SS_PHASE_F ? bytes + chunk->forward_extra_bytes : chunk->backward_extra_bytes;
+    k->most = fmax(k->most, k->now + during);
+    k->now += phase == SS_PHASE_F ? bytes : -bytes;
+}
+
+/* Returns the chunk of the i-th forward of a rank: a group of microbatches on each chunk in turn. The last group may be short. */
+static int chunk_at(int i, int chunks, int group, int microbatches)
+{
+    int turn = i / (chunks * group), first = turn * group;
+    int here = microbatches - first < group ? microbatches - first : group;
+    return (i - turn * chunks * group) / here;
+}
+
+/* Returns the most that a rank keeps under Megatron's orders. Behind the warm-up what is kept repeats from turn to turn. */
+static double most_kept(const struct ss_job *job, const struct ss_rank_cost *cost, int stage,
+                        int microbatches)
+{
+    int v = ss_job_chunks(job), n = v * microbatches,
+        warmup = ss_plan_bounds_warmup(job, stage, microbatches);
+    int asked = job->microbatch_group_size ? job->microbatch_group_size : job->pp,
+        group = asked < microbatches ? asked : microbatches,
+        turns = warmup + v * group < n ? v * group : n - warmup;
+    struct kept k = {0};
+    for (int i = 0; i < warmup; i++)
+        keep(&k, &cost->chunks[chunk_at(i, v, group, microbatches)], SS_PHASE_F);
+    for (int i = 0; i < turns; i++) {
+        keep(&k, &cost->chunks[chunk_at(warmup + i, v, group, microbatches)], SS_PHASE_F);
+        keep(&k, &cost->chunks[v - 1 - chunk_at(i, v, group, microbatches)], SS_PHASE_B);
+    }
+    if (!turns)
+        keep(&k, &cost->chunks[v - 1], SS_PHASE_B);
+    return k.most;
+}
+
+/* Raises the bytes of the fullest stage, which are summed up in the order of ss_result_class_memory, so that they equal those of a
+ * replay. */
+static void raise_bytes(const struct ss_plan *plan, const struct ss_rank_cost *cost,
+                        const struct ss_stage_bounds *s, double kept, struct ss_plan_bounds *all)
+{
+    double reserved =
+        s->fixed + kept * (1 + plan->stack->fragmentation) + cost->idle_bytes + cost->waiting_bytes;
+    double allocated = s->fixed + fmax(kept - fmin(s->step_bytes, kept), s->main_gradients);
+    all->bytes = fmax(all->bytes, reserved + s->beside);
+    all->least_bytes = fmax(all->least_bytes, (allocated + cost->waiting_bytes + s->beside) * (1 - 1e-12));
+}
+
+/* Returns whether replicas of two stages lie alike. */
+static int same_replicas(const struct ss_plan_builder *b, int stage, int other)
+{
+    int stride = b->plan->ranks.stride[SS_AXIS_PP];
+    const struct ss_group_shape s = ss_groups_shape(&b->groups, SS_COMM_DP_CP, stage * stride),
+                                o = ss_groups_shape(&b->groups, SS_COMM_DP_CP, other * stride);
+    return s.n == o.n && s.nodes == o.nodes && s.per_node == o.per_node;
+}
+
 /* Finds the bounds of a stage. *before is the site that of the stage before it, or has stage -1, and becomes this one's; *out has the
  * bounds of the stage before it, which hold for one that is alike. */
-static int find_stage(const struct ss_plan_builder *b, int stage, double pace, int pairs,
+static int find_stage(const struct ss_plan_builder *b, int stage, double pace, int exact,
                       struct ss_rank_site *before, struct ss_stage_bounds *out, struct ss_plan_bounds *all,
                       struct ss_error *err)
 {
@@ -115,42 +249,95 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
     int unlike = plan->uneven || site.ep.spread.uneven;
     int kernels = plan->experts && (unlike || plan->job->moe.overlap);
     in.any_order = 1;
-    in.pairs = pairs && !unlike;
-    all->loose |= kernels && !unlike;
+    in.pairs = exact && !unlike;
+    all->loose |= all->even || (kernels && !unlike);
     site.pace = site.own_pace = pace;
-    int alike =
-        before->stage >= 0 && ss_stages_alike(&in, stage, before->stage) && ss_rank_site_equal(&site, before);
+    int alike = before->stage >= 0 && ss_stages_alike(&in, stage, before->stage) &&
+                ss_rank_site_equal(&site, before) && same_replicas(b, stage, before->stage);
     *before = site;
     if (alike)
         return SS_OK;
     memset(out, 0, sizeof *out);
     int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
-    for (int k = 0; k < plan->schedule->chunks && !rc; k++)
-        add_chunk(&cost.chunks[k], kernels, out);
+    for (int k = 0; k < plan->schedule->chunks && !rc; k++) {
+        add_chunk(&cost, k, kernels, out);
+        if (k == 0)
+            set_first(out);
+    }
     if (!rc) {
+        out->issues = ss_rank_issues(&cost);
         out->exposed = exposed_of(&cost, plan->schedule->chunks);
         out->step = cost.optimizer_s + cost.gradients_s + plan->stack->fixed_iteration;
         for (int m = 0; m < SS_MEM_COUNT; m++)
             out->fixed += cost.memory[m];
         all->states = fmax(all->states, cost.memory[SS_MEM_WEIGHTS] + cost.memory[SS_MEM_GRADIENTS] +
                                             cost.memory[SS_MEM_OPTIMIZER]);
+        add_replicas(b, SS_COMM_DP_CP, stage * plan->ranks.stride[SS_AXIS_PP], &cost, out);
+        if (ss_job_experts_apart(plan->job))
+            add_replicas(b, SS_COMM_EDP, stage * plan->ranks.stride[SS_AXIS_PP], &cost, out);
         out->step_bytes = cost.step_bytes;
         out->main_gradients = cost.main_gradients;
         out->beside = ss_memory_overhead(plan->job, plan->stack, plan->world_size, cost.parameters);
+        if (!all->even && !plan->job->moe.overlap)
+            raise_bytes(plan, &cost, out,
+                        fmax(most_kept(plan->job, &cost, stage, plan->microbatches), out->main_gradients),
+                        all);
     }
     ss_rank_cost_free(&cost);
     return rc;
 }
 
-/* Raises each field to the larger one, and `step` to the smaller. */
+/* Returns the seconds of a microbatch where host and GPU begin each slot in step. */
+static double together(const struct ss_stage_bounds *s)
+{
+    return s->forward + s->backward + s->exposed + waits_of(s);
+}
+
+int ss_plan_bounds_warmup(const struct ss_job *job, int stage, int microbatches)
+{
+    int p = job->pp, v = ss_job_chunks(job), all = v * microbatches;
+    int group = job->microbatch_group_size ? job->microbatch_group_size : p;
+    int warmup = v > 1 ? 2 * (p - stage - 1) + (v - 1) * group : p - stage - 1;
+    return warmup < all ? warmup : all;
+}
+
+/* Host and GPU are busy. Where the host ends each forward with the GPU, a backward behind one has its waits; of the last ones, which
+ * follow each other, host and GPU go through all. */
+double ss_plan_bounds_ahead(const struct ss_stage_bounds *s, int microbatches, int warmup)
+{
+    double work = s->forward + s->backward + s->exposed, host = s->host[SS_PHASE_F] + s->host[SS_PHASE_B];
+    double most = microbatches * fmax(work, host);
+    if (!s->in_step[SS_PHASE_F] || s->in_step[SS_PHASE_B])
+        return most;
+    double least = fmax(s->least_back[0], s->least_back[1]);
+    return fmax(most, microbatches * (work + s->waits[SS_PHASE_B]) - warmup * (s->most_back - least));
+}
+
+/* Raises `passing` to that of a stage behind the way. */
+static void pass(const struct ss_stage_bounds *s, int microbatches, const double way[2], int warmup,
+                 struct ss_plan_bounds *out)
+{
+    out->passing[0] = fmax(out->passing[0], way[0] + ss_plan_bounds_ahead(s, microbatches, warmup));
+    out->passing[1] = fmax(out->passing[1], way[1] + microbatches * together(s));
+}
+
+/* Raises each field to the larger one, and `step` to the smaller. What is told of F and B apart is told of F. */
 static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
 {
+    double most = fmax(together(to), together(s));
+    to->host[SS_PHASE_F] =
+        fmax(to->host[SS_PHASE_F] + to->host[SS_PHASE_B], s->host[SS_PHASE_F] + s->host[SS_PHASE_B]);
+    to->host[SS_PHASE_B] = to->waits[SS_PHASE_B] = 0;
+    to->in_step[SS_PHASE_F] = to->in_step[SS_PHASE_B] = 1; /* slots are of no one stage */
     if (s->forward + s->backward + s->exposed > to->forward + to->backward + to->exposed) {
         to->forward = s->forward;
         to->backward = s->backward;
         to->exposed = s->exposed;
     }
+    to->waits[SS_PHASE_F] = most - to->forward - to->backward - to->exposed;
     to->step = fmin(to->step, s->step);
+    to->gather = fmin(to->gather, s->gather);
+    to->reduce = fmin(to->reduce, s->reduce);
     if (s->fixed + s->beside > to->fixed + to->beside) {
         to->fixed = s->fixed;
         to->beside = s->beside;
@@ -159,20 +346,25 @@ static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
     }
 }
 
-static int find_stages(struct ss_plan_builder *b, int pairs, struct ss_plan_bounds *out, struct ss_error *err)
+static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_bounds *out, struct ss_error *err)
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
     double pace = pace_of(b);
     struct ss_rank_site site = {.stage = -1};
     struct ss_stage_bounds stage;
-    int rc = SS_OK;
+    double way[2] = {0};
+    int microbatches = b->plan->microbatches, rc = SS_OK;
     for (int s = 0; s < p && !rc; s++) {
         if (out->even && s > middle && s < last) {
             out->all += out->stage[1].split;
             continue;
         }
-        rc = find_stage(b, s, pace, pairs, &site, &stage, out, err);
+        rc = find_stage(b, s, pace, exact, &site, &stage, out, err);
         out->all += stage.split;
+        if (!out->even)
+            pass(&stage, microbatches, way, ss_plan_bounds_warmup(b->plan->job, s, microbatches), out);
+        way[0] += stage.first[0];
+        way[1] += stage.first[1];
         if (s == 0)
             out->stage[0] = stage;
         if (s == last)
@@ -188,20 +380,20 @@ static int find_stages(struct ss_plan_builder *b, int pairs, struct ss_plan_boun
 }
 
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
-                        const struct ss_platform *platform, int pairs, struct ss_cache *cache,
+                        const struct ss_platform *platform, int exact, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err)
 {
     const struct ss_plan_options options = {.cache = cache};
     struct ss_plan_builder b;
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
-    out->even = ss_plan_bounds_is_even(job, ss_layers_alike(job));
-    int rc = make_schedule(job, out->even && !pairs, &schedule, err);
+    out->even = !exact && ss_plan_bounds_is_even(job, ss_layers_alike(job));
+    int rc = make_schedule(job, stack, out->even, &schedule, err);
     if (rc)
         return rc;
     rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
     SS_THEN(rc, ss_plan_group(&b, err));
-    SS_THEN(rc, find_stages(&b, pairs, out, err));
+    SS_THEN(rc, find_stages(&b, exact, out, err));
     out->barrier = ss_plan_asks_barrier(job, stack);
     ss_plan_end(&b);
     ss_plan_free(b.plan);

@@ -25,13 +25,7 @@ struct dp_group {
     int cls;  /* first class of the group, at the lower stage */
     struct ss_class_list classes;
     struct ss_group_shape shape;
-    double grad_bytes,
-        param_bytes;   /* bytes of a parameter in the reduction and in the gather, divided by FSDP's shards */
-    double fp8_saving; /* bytes that the gather saves for a parameter of a GEMM */
-    double cast;       /* bytes that move for a gathered parameter of a GEMM before it is used */
-    int scatter;       /* 1: a rank steps on its share: gradients are scattered and parameters gathered */
-    int reduce;        /* SS_COLL_* of the gradients */
-    int reduce_early, gather_late; /* 1: beside compute */
+    struct ss_replicas how;
 };
 
 /* Returns the chunk of another class of the group that holds the same layers as `chunk` of the first
@@ -43,15 +37,14 @@ static int same_chunk(const struct dp_group *d, int cls, int chunk)
                                                                    : plan->schedule->chunks - 1 - chunk;
 }
 
-/* Seconds of a class's slots, of the kernels in them, of the GEMMs among these, and of the host between
- * kernels. */
+/* Seconds of a class's slots, of the kernels in them, of the GEMMs among these, of the host between kernels. */
 struct slot_seconds {
     double all, kernels, gemms, host;
 };
 
 static struct slot_seconds slot_seconds(const struct ss_plan *plan, int cls)
 {
-    struct slot_seconds s = {0, 0, 0, 0};
+    struct slot_seconds s = {0};
     for (int k = 0; k < plan->schedule->chunks; k++) {
         const struct ss_chunk_cost *chunk = &plan->classes[cls].chunks[k];
         double kernels = ss_chunk_kernels(chunk);
@@ -178,7 +171,7 @@ static struct params params_of_layers(const struct dp_group *d, int chunk)
 /* Returns the gathered bytes of `params` parameters, `gemm` of them in GEMMs. */
 static double gathered(const struct dp_group *d, double params, double gemm)
 {
-    return params * d->param_bytes - gemm * d->fp8_saving;
+    return params * d->how.param_bytes - gemm * d->how.fp8_saving;
 }
 
 /* Adds a bucket of `params` parameters. layers_ready: layers that the last backward has done when the bucket
@@ -190,16 +183,17 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
     int index, status = SS_OK;
     snprintf(place, sizeof place, " class%d chunk%d bucket%d", d->cls, chunk, bucket);
-    if (d->reduce_early) {
+    if (d->how.reduce_early) {
         strcpy(stpcpy(stpcpy(name, of), "grads"), place);
-        status = collective_add(d, name, SS_ROLE_GRADS, d->reduce, params.all * d->grad_bytes, &index);
+        status =
+            collective_add(d, name, SS_ROLE_GRADS, d->how.reduce, params.all * d->how.grad_bytes, &index);
         SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index, 0));
     }
-    if (!status && d->gather_late && d->scatter) {
+    if (!status && d->how.gather_late && d->how.scatter) {
         strcpy(stpcpy(stpcpy(name, of), "params"), place);
         status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
                                 gathered(d, params.all, params.gemm), &index);
-        SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index, params.gemm * d->cast));
+        SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index, params.gemm * d->how.cast));
     }
     return status;
 }
@@ -274,7 +268,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
 static int whole_add(const struct dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
-    int index, kind = gather ? SS_COLL_ALL_GATHER : d->reduce;
+    int index, kind = gather ? SS_COLL_ALL_GATHER : d->how.reduce;
     const char *names[2][2] = {{"grads", "params"}, {"expert grads", "expert params"}};
     int status = collective_add(d, names[d->comm == SS_COMM_EDP][gather],
                                 gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS, kind, bytes, &index);
@@ -294,52 +288,58 @@ static int group_build(struct dp_group *d)
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
         const struct params layers = params_of_layers(d, k);
         double all = params_of_chunk(d, k);
-        grads += all * d->grad_bytes;
+        grads += all * d->how.grad_bytes;
         params += gathered(d, all, layers.gemm);
         status = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
     }
-    if (!status && !d->reduce_early)
+    if (!status && !d->how.reduce_early)
         status = whole_add(d, 0, grads);
-    if (!status && !d->gather_late && d->scatter)
+    if (!status && !d->how.gather_late && d->how.scatter)
         status = whole_add(d, 1, params);
     return status;
 }
 
-/* Fills the group. With FSDP the replicas of a hybrid job are left, which reduce each rank's shard beside the
- * layers. */
-static int group_init(struct dp_group *d, int cls)
+/* With FSDP the replicas of a hybrid job are left, which reduce each rank's shard beside the layers. */
+struct ss_replicas ss_plan_replicas(const struct ss_plan_builder *b, int comm, int rank)
 {
-    const struct ss_job *job = d->b->plan->job;
-    const struct ss_parameter_bytes bytes = ss_parameter_bytes(job, d->b->plan->stack);
-    int rank = d->b->plan->classes[cls].representative;
-    d->cls = cls;
-    d->grad_bytes = bytes.grad;
-    d->param_bytes = bytes.weight;
+    const struct ss_job *job = b->plan->job;
+    const struct ss_parameter_bytes bytes = ss_parameter_bytes(job, b->plan->stack);
+    struct ss_replicas how = {.grad_bytes = bytes.grad,
+                              .param_bytes = bytes.weight,
+                              .scatter = job->dp.distributed_optimizer,
+                              .reduce_early = job->dp.overlap_grad_reduce,
+                              .gather_late = job->dp.overlap_param_gather};
     /* In mxfp8 the buffer of the gradients gathers 16 bit, of which each rank casts both orientations before it sets the buffer to zero
      * (reuse_grad_buf_for_mxfp8_param_ag, which mxfp8 needs: _post_param_sync of megatron/core/distributed/param_and_grad_buffer.py). */
     int shared = job->fp8_param_gather && ss_job_recipe(job) == SS_FP8_MXFP8;
-    d->fp8_saving = job->fp8_param_gather && !shared ? bytes.weight - ss_job_quantized_bytes(job) : 0;
-    d->cast = shared ? 2 * (bytes.weight + ss_job_quantized_bytes(job)) : 0;
-    d->scatter = job->dp.distributed_optimizer;
-    d->reduce_early = job->dp.overlap_grad_reduce;
-    d->gather_late = job->dp.overlap_param_gather;
-    d->shape = ss_groups_shape(&d->b->groups, d->comm, rank);
+    how.fp8_saving = job->fp8_param_gather && !shared ? bytes.weight - ss_job_quantized_bytes(job) : 0;
+    how.cast = shared ? 2 * (bytes.weight + ss_job_quantized_bytes(job)) : 0;
     if (ss_job_is_hybrid(job)) {
-        int comm = d->comm == SS_COMM_EDP ? SS_COMM_EXPERT_FSDP : SS_COMM_FSDP,
-            shards = ss_groups_shape(&d->b->groups, comm, rank).n;
-        d->grad_bytes /= shards;
-        d->param_bytes /= shards;
-        d->fp8_saving /= shards;
-        d->scatter = job->dp.outer_sharding == SS_SHARD_OPTIM;
-        d->reduce_early = d->gather_late = 1;
+        int sharded = comm == SS_COMM_EDP ? SS_COMM_EXPERT_FSDP : SS_COMM_FSDP,
+            shards = ss_groups_shape(&b->groups, sharded, rank).n;
+        how.grad_bytes /= shards;
+        how.param_bytes /= shards;
+        how.fp8_saving /= shards;
+        how.scatter = job->dp.outer_sharding == SS_SHARD_OPTIM;
+        how.reduce_early = how.gather_late = 1;
     }
-    int whole = d->scatter && d->b->plan->stack->zero_whole > 0;
-    d->reduce_early = d->reduce_early && !whole;
-    d->reduce = d->scatter && !whole ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
-    if (d->b->plan->stack->ddp_wide > 0 && bytes.grad < 4) {
-        d->reduce = SS_COLL_ALL_REDUCE;
-        d->grad_bytes = 4;
+    int whole = how.scatter && b->plan->stack->zero_whole > 0;
+    how.reduce_early = how.reduce_early && !whole;
+    how.reduce = how.scatter && !whole ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    if (b->plan->stack->ddp_wide > 0 && bytes.grad < 4) {
+        how.reduce = SS_COLL_ALL_REDUCE;
+        how.grad_bytes = 4;
     }
+    return how;
+}
+
+/* Fills the group. */
+static int group_init(struct dp_group *d, int cls)
+{
+    const int rank = d->b->plan->classes[cls].representative;
+    d->cls = cls;
+    d->shape = ss_groups_shape(&d->b->groups, d->comm, rank);
+    d->how = ss_plan_replicas(d->b, d->comm, rank);
     return ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err);
 }
 

@@ -322,7 +322,7 @@ static void test_brief(void)
     o.vary = &vary;
     CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &brief, &err), 0);
     CU_ASSERT_EQUAL_FATAL(whole->npoints, brief->npoints);
-    CU_ASSERT(whole->npoints > 50);
+    CU_ASSERT(whole->npoints > 20);
     for (int i = 0; i < whole->npoints; i++) {
         const struct ss_summary *a = &whole->points[i].summary, *b = &brief->points[i].summary;
         CU_ASSERT_STRING_EQUAL(whole->points[i].flags, brief->points[i].flags);
@@ -382,7 +382,7 @@ static int same_set(const struct ss_find_result *a, const struct ss_find_result 
  * best, the same front and the same layouts that are not told apart. */
 static void check_bounds(const char *words, const char *varied, int least_front, int few)
 {
-    struct ss_find_result *all = search_all(words, varied, 1), *some = search_all(words, varied, 0);
+    struct ss_find_result *all = search_all(words, varied, 2), *some = search_all(words, varied, 0);
     int n = all->npoints, front = 0, like = 0, shown = 0, below = 0;
 
     for (int i = 0; i < n; i++) {
@@ -396,7 +396,7 @@ static void check_bounds(const char *words, const char *varied, int least_front,
     CU_ASSERT_EQUAL(below, 0);
     CU_ASSERT(n >= 300);
     CU_ASSERT((few < 0 ? 1 : 2) * some->npoints < n);
-    CU_ASSERT(few <= 0 || some->npoints < 1.5 * shown + 32);
+    CU_ASSERT(few <= 0 || some->replays < 1.5 * shown + 12);
     CU_ASSERT(front >= least_front);
     CU_ASSERT_EQUAL(same_set(all, some, 1), front);
     CU_ASSERT_EQUAL(same_set(all, some, 0), like);
@@ -435,7 +435,12 @@ static const struct {
     /* forwards beside backwards */
     {"--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 4 --cp 1 "
      "--stack megatron-bridge-26.02 --overlap-moe-expert-parallel-comm --moe-grouped-gemm",
-     "ep=4,8,16 mbs=1,2 recompute=none,selective", 5, -1}};
+     "ep=4,8,16 mbs=1,2 recompute=none,selective", 5, -1},
+    /* the host decides */
+    {"--platform h100 --model llama3.2-1b --bf16 --seq 4096 --gbs 128 --nodes 2 --cp 1", "mbs=1,2,4", 10, 1},
+    /* layers differ */
+    {"--platform gb200 --model nemotron-3-nano-30b-a3b --bf16 --seq 8192 --gbs 128 --nodes 4 --cp 1",
+     "mbs=1,2", 10, 1}};
 
 static size_t stride = 1;
 

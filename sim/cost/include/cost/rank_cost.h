@@ -87,6 +87,8 @@ struct ss_rank_cost {
     double gradients_s, optimizer_s, optimizer_calls_s;
     int host_ahead; /* as in struct ss_plan_class */
 };
+/* Returns 1 when the host goes on to the next slot before the GPU has ended this one. p2p: enum ss_p2p of the schedule. */
+int ss_rank_runs_ahead(const struct ss_job *job, const struct ss_stack *stack, int stages, int p2p);
 /* Prices a rank. `like`, which may be NULL, is the cost of a rank at an equal site of any stage; its layers
  * are taken over. On failure *out is safe to free. */
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
@@ -96,6 +98,19 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
 int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,
                       struct ss_rank_cost *out, struct ss_error *err);
 void ss_rank_cost_free(struct ss_rank_cost *cost);
+
+/* What the host takes beside F or B of the k-th chunk, for bounds of any order of slots, s. */
+struct ss_chunk_host {
+    int in_step; /* 1: the host waits for the GPU on the way, and the phase has what the GPU waits; then all below is 0 */
+    double waits[2];    /* that the GPU waits where both begin in step; [1]: of a host that may be ahead */
+    double host;        /* to issue all */
+    double layers_host; /* the part of it for numbered layers */
+};
+struct ss_chunk_host ss_chunk_host_of(const struct ss_rank_cost *cost, int k, int phase);
+/* Returns the seconds of a phase that numbered layers take, with what the GPU waits in those that are in step. */
+double ss_chunk_layers_seconds(const struct ss_rank_cost *cost, int k, int phase);
+/* Returns 1 where programs have the host as a stream of its own, if slots are apart. */
+int ss_rank_issues(const struct ss_rank_cost *cost);
 
 /* A place in a phase of the k-th chunk: behind the first `layers` transformer layers that the phase passes.
  * layers = 0 is the start of a forward, but in a backward the place behind the loss. All layers: before the

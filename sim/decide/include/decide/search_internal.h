@@ -227,9 +227,13 @@ struct ss_find_flight {
  * error. */
 int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
 
+/* ---- search_time.c ---- */
+struct ss_plan_bounds;
+/* Returns the least time of an iteration, s. */
+double ss_find_seconds(const struct ss_plan_bounds *least, const struct ss_find_flight *flight,
+                       const struct ss_job *job, const struct ss_stack *stack, int microbatches);
+
 /* ---- search_least.c ---- */
-/* Returns whether the order of a job's slots is that of Megatron's own schedules. */
-int ss_find_is_megatrons(const struct ss_job *job);
 /* Sets the bounds of a job from those of its ranks, `least`. */
 void ss_find_bounds_set(const struct ss_plan_bounds *least, const struct ss_find_flight *flight,
                         const struct ss_job *job, const struct ss_stack *stack, int microbatches,
@@ -255,9 +259,14 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
                   struct ss_error *err);
 
 struct ss_cache;
-/* Finds a tighter bound of a leaf's time, s, at more cost: with what forwards beside backwards leave of exchanges. */
-int ss_find_tighten(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_cache *cache,
-                    double *seconds, struct ss_error *err);
+/* Tightens the bounds of a leaf by what each of its chunks has, at more cost than ss_find_bound. */
+struct ss_bands;
+int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, const struct ss_bands *bands,
+                    struct ss_cache *cache, struct ss_error *err);
+/* Raises the recomputed layers of a leaf with block recompute to the fewest, up to `most`, with which it may surely fit by these
+ * bounds, and tightens its time. */
+int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most,
+                           struct ss_cache *cache, struct ss_error *err);
 
 /* ---- search_predict.c ---- */
 /* The crew that predicts the leaves of the space of *x. While it lives, the leaves must keep their order, and all that *x
@@ -272,7 +281,7 @@ enum ss_find_way {
     SS_FIND_FLOWS,   /* the same, by flows where closed forms are doubted */
     SS_FIND_CONFIRM, /* the summary by SimGrid at layer level, from the leaf's words */
     SS_FIND_WIDEN,   /* the bands of the summary, widened by what the words leave to be assumed */
-    SS_FIND_TIGHTEN, /* least_s, tightened */
+    SS_FIND_TIGHTEN, /* least_s and least_bytes, tightened; summary.outcome says whether it may surely fit */
     SS_FIND_WAYS
 };
 /* Predicts n leaves: the item way * nleaves + i asks for leaf i. */

@@ -8,6 +8,8 @@
 
 /* Leaves that wait for others, so that no more are looked at. */
 #define SS_FIND_WAITING 512
+/* Layouts in one batch, at most. */
+#define SS_FIND_MOST 256
 /* Layouts whose flows workers may ask for before their turn. */
 #define SS_FIND_DOUBTED 64
 
@@ -15,12 +17,13 @@
 struct ss_find_state {
     const struct ss_find_options *options;
     struct ss_find_space *space;
-    size_t next;                            /* the next leaf in their order */
-    int nwaiting, waiting[SS_FIND_WAITING]; /* leaves before it that are not decided yet */
-    int nfit, *fit;                         /* the points that surely fit and are beaten by no other */
+    size_t next;                                           /* the next leaf in their order */
+    int nwaiting, waiting[SS_FIND_WAITING + SS_FIND_MOST]; /* leaves before it that are not decided yet */
+    int nfit, *fit; /* the points that surely fit and are beaten by no other */
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
     double *within, *fastest;    /* and the time of the fastest that surely fits */
+    double *near;                /* and that of the fastest so far that may fit */
     struct ss_find_round *round; /* NULL: the result is kept */
     struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
     size_t cap;

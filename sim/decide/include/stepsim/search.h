@@ -53,8 +53,8 @@ struct ss_find_options {
     /* engine and bands of every prediction; NULL: native, and the installed bands */
     const struct ss_run_options *run;
     struct ss_workers workers; /* processes that predict layouts */
-    int exhaustive;            /* 1: no layout is left out because of a bound */
-    int best_only;             /* 1: only the fastest layout on each cluster is wanted, not the front */
+    int exhaustive; /* 1: no layout is left out because of a bound; 2: and bounds are as tight as they get */
+    int best_only;  /* 1: only the fastest layout on each cluster is wanted, not the front */
     int brief;   /* 1: the shares of bubble, imbalance and spread are not computed: they are NaN in points */
     int confirm; /* 1: SimGrid runs the best layouts at layer level, too */
     int axes;    /* SS_FIND_AXES_... */
@@ -135,6 +135,7 @@ struct ss_find_result {
     char premises[512]; /* what all layouts stand on, told above the table */
     /* what helps the best layout of that group beside its layout; NULL: nobody asked */
     struct ss_explanation *advice;
+    int64_t replays; /* layouts that were predicted, also those that the bounds ruled out afterwards */
 };
 
 /* Searches. Only the request and the varied flags decide which layouts are predicted and what is found.

@@ -3,7 +3,8 @@
  * Lower bounds of what a job's plan takes and holds, before links, classes and buckets are known. Times are
  * those of slots whose links nobody shares, as at chunk level; on shared links and at flow level a slot takes
  * as long or longer. Where ranks of an expert group send unlike amounts only kernels count; where forwards run
- * beside backwards, kernels and what the best partner leaves of the exchanges.
+ * beside backwards, kernels and what the best partner leaves of the exchanges. What the host takes is told apart, for the
+ * schedule decides whether the host goes ahead of the GPU (docs/design/host.md).
  */
 #ifndef SS_PLAN_BOUNDS_H
 #define SS_PLAN_BOUNDS_H
@@ -17,12 +18,26 @@ struct ss_cache;
 
 /* Bounds of one rank of a pipeline stage. */
 struct ss_stage_bounds {
-    double forward, backward; /* s of a microbatch on all chunks of the rank */
-    double exposed; /* with `pairs`: further s of exchanges that a backward beside the forward cannot hide */
+    double forward, backward; /* s of a microbatch on all chunks of the rank, without `waits` */
+    /* of F and B: s that the GPU waits for launches where both begin each slot in step; s that the host takes to issue all,
+     * 0 where the host waits for the GPU on the way (in_step) */
+    double waits[2], host[2];
+    double layers_work[2],
+        layers_host
+            [2]; /* the part of them that transformer layers take, waits in step included in the first */
+    /* s of the backward on one chunk: the most, with its waits; the least of the GPU, and of the host */
+    double most_back, least_back[2];
+    double after[2]; /* s from the host's begin of a slot to the GPU's end of it, of one chunk; 0: in_step */
+    int in_step[2];
+    int issues;     /* 1: the host may be ahead of the GPU; 0: the waits are part of each slot */
+    double exposed; /* with `exact`: further s of exchanges that a backward beside the forward cannot hide */
     double split;   /* s of forward and backward where the backward is split, if that is less */
     /* s of an iteration outside microbatches: optimizer, passes over gradients, host time that nothing
      * hides */
     double step;
+    double first[2]; /* s of F and B of the first chunk; [1]: with the waits */
+    double gather,
+        reduce; /* s of collectives that nothing hides: of parameters before all slots, of gradients behind */
     double fixed, step_bytes; /* bytes of static memory, and the part of them that lives in the step alone */
     double main_gradients;    /* bytes beyond `fixed` that the step makes in the room of activations */
     double beside;            /* bytes beside tensors */
@@ -36,20 +51,35 @@ struct ss_plan_bounds {
     /* 1: all layers are equal and every chunk of a stage has as many, so a chunk's forward takes at least its
      * part */
     int even;
-    int loose;   /* 1: forwards run beside backwards, and kernels alone count: `pairs` bounds more */
+    int loose;   /* 1: `exact` ones say more */
     int barrier; /* 1: all ranks wait for one another before the optimizer's step */
     /* the first stage, one in the middle (else the last) and the last stage. Where not even, the one in the
-     * middle has the largest times and bytes of its stages, their smallest step, and keeps nothing */
+     * middle has the largest times and bytes of its stages, each of its own stage, their smallest step, and keeps nothing */
     struct ss_stage_bounds stage[3];
-    double all;    /* s: `split` summed over all stages */
+    double all; /* s: `split` summed over all stages */
+    /* s, where not even, in Megatron's orders: of the stage where this is most, the way of a microbatch through the first chunks of the
+     * stages before it and back, and all its slots; [1]: where host and GPU begin each slot in step */
+    double passing[2];
+    /* bytes of the fullest stage, where not even, in Megatron's orders without pairs: as the driver counts them, and without what
+     * memory gives back where there is little of it; 0: not known */
+    double bytes, least_bytes;
     double states; /* bytes of weights, gradients and optimizer states of the fullest of the three stages */
 };
-/* Finds the bounds of a finished job. Where its layers are equal they hold for one chunk a rank, and so for
- * any number of chunks, unless `pairs` is 1: then they are those of its chunks, beside each other. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of
- * ss_plan_options does. */
+/* Finds the bounds of a finished job. Where its layers are equal they hold for one chunk a rank, and so for any number of
+ * chunks, unless `exact` is 1: then they are those of its chunks, each with what it has, also beside each other, as where layers
+ * differ. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of ss_plan_options does. */
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
-                        const struct ss_platform *platform, int pairs, struct ss_cache *cache,
+                        const struct ss_platform *platform, int exact, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err);
+/* Returns 1 when a job runs Megatron's own order: 1F1B, interleaved with several chunks. */
+int ss_plan_bounds_is_megatrons(const struct ss_job *job);
+/* Returns how stages send to each other there, SS_P2P_... */
+int ss_plan_bounds_p2p(const struct ss_job *job, const struct ss_stack *stack);
+/* Returns how many forwards a rank of a stage runs before its first backward in Megatron's orders. */
+int ss_plan_bounds_warmup(const struct ss_job *job, int stage, int microbatches);
+/* Returns how long the slots of a rank with so many forwards before its first backward take, one after the other, where the host may
+ * be ahead of the GPU. */
+double ss_plan_bounds_ahead(const struct ss_stage_bounds *s, int microbatches, int warmup);
 /* Returns 1 when the layers of a job cost the same (`even`), so that jobs which differ only in their chunks have
  * equal bounds. alike: ss_layers_alike of the job. */
 int ss_plan_bounds_is_even(const struct ss_job *job, int alike);

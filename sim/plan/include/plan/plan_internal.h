@@ -192,6 +192,17 @@ int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err);
 
 /* buckets.c: data-parallel buckets, norm barrier, embedding all-reduce. */
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err);
+/* How the ranks of a data-parallel communicator, SS_COMM_DP_CP or SS_COMM_EDP (of experts), keep their replicas equal. */
+struct ss_replicas {
+    double grad_bytes,
+        param_bytes;   /* bytes of a parameter in the reduction and in the gather, divided by FSDP's shards */
+    double fp8_saving; /* bytes that the gather saves for a parameter of a GEMM */
+    double cast;       /* bytes that move for a gathered parameter of a GEMM before it is used */
+    int scatter;       /* 1: a rank steps on its share: gradients are scattered and parameters gathered */
+    int reduce;        /* SS_COLL_* of the gradients */
+    int reduce_early, gather_late; /* 1: beside compute */
+};
+struct ss_replicas ss_plan_replicas(const struct ss_plan_builder *b, int comm, int rank);
 int ss_plan_issues_build(struct ss_plan_builder *b, struct ss_error *err);
 /* Returns 1 when ranks exchange the norm, or overflows, before they step. */
 int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack);
