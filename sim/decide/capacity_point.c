@@ -365,22 +365,27 @@ static void take_shapes(const struct ss_find_result *found, double tokens, struc
         a->shape[n].tp = 0;
 }
 
-/* Adds an axis with the values that the board's layouts have of it, unless the words say more: with many factors of a number of GPUs an axis
- * has many values, of which no row was best. */
+/* Adds an axis with the values that the board's layouts have of it and twice those, unless the words say more: with many factors of a number of
+ * GPUs an axis has many values, of which no row was best. */
 static void vary_near(const struct ss_capacity_board *b, const struct ss_request *site, const char *flag,
                       int cp, struct ss_sweep *vary)
 {
     char text[128];
-    size_t n = (size_t)snprintf(text, sizeof text, "%s=", flag + 2);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s=", flag + 2), start = n;
+    int most = 0;
 
     if (ss_find_gives(site, flag))
         return;
-    for (int i = 0; i < b->nshapes; i++) {
-        int value = cp ? b->shape[i].cp : b->shape[i].tp, k = 0;
-        while (k < i && (cp ? b->shape[k].cp : b->shape[k].tp) != value)
-            k++;
-        if (k == i)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d", i ? "," : "", value);
+    for (int i = 0; i < b->nshapes; i++)
+        most = (cp ? b->shape[i].cp : b->shape[i].tp) > most ? (cp ? b->shape[i].cp : b->shape[i].tp) : most;
+    for (int value = 1; value <= 2 * most; value++) {
+        int has = 0;
+        for (int i = 0; i < b->nshapes; i++) {
+            int one = cp ? b->shape[i].cp : b->shape[i].tp;
+            has |= one == value || 2 * one == value;
+        }
+        if (has)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d", n > start ? "," : "", value);
     }
     ss_sweep_vary(vary, text, NULL); /* which refuses what is varied already, or one flag too many */
 }
@@ -419,7 +424,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                                             .how = x->options->how,
                                             .run = &blind,
                                             .workers = {.n = helpers > 1 ? helpers : 1},
-                                            .best_only = 1,
+                                            .best_only = x->limited,
                                             .brief = 1,
                                             .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;

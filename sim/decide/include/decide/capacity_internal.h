@@ -36,7 +36,7 @@ int ss_capacity_is_near(int batch, int asked);
 int ss_capacity_batches(int asked, int gpus, int batch[2]);
 
 /* ---- capacity_point.c: one number of nodes ---- */
-#define SS_CAPACITY_SHAPES 8 /* layouts that rows lend to the numbers between them */
+#define SS_CAPACITY_SHAPES 16 /* layouts that rows lend to the numbers between them */
 struct ss_capacity_shape {
     int tp, cp, pp, micro_batch; /* of its row; tp 0: none */
     double gpu_s;                /* GPU-seconds a token on its row */
