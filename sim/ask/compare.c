@@ -59,7 +59,7 @@ static int compare(struct sides *c, int n, FILE *out, int *status, struct ss_err
         refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
     }
     *status = refused == n - 1 ? ss_status_exit(SS_ERR_CONFIG) : 0;
-    return rc ? rc : ss_contrast_write(c->side, c->apart, n, SS_CONTRAST_JSON, out, err);
+    return rc ? rc : ss_contrast_write(c->side, c->apart, n, SS_CONTRAST_JSON, NULL, out, err);
 }
 
 int ss_ask_compare(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)

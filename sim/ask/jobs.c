@@ -91,7 +91,7 @@ int ss_ask_explain(struct ss_ask *a, int n, char **words, FILE *out, int *status
     a->how.options.open_compute = 1;
     SS_THEN(rc, ss_run_weighed(s, &a->how.options, &run, err));
     SS_THEN(rc, ss_explain(&run, &a->how.options, x, err));
-    SS_THEN(rc, ss_explanation_write(x, &run, 1, out, err));
+    SS_THEN(rc, ss_explanation_write(x, &run, &(struct ss_display){.json = 1}, out, err));
     if (!rc && !run.result->fits)
         *status = ss_status_exit(SS_ERR_OOM);
     ss_run_free(&run);
@@ -132,7 +132,7 @@ int ss_ask_check(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     SS_THEN(rc, measure(a, s, err));
     SS_THEN(rc, ss_run_weighed(s, &a->how.options, &run, err));
     SS_THEN(rc, ss_check(&run, &a->how.options, &a->measured, SS_CHECK_SUSPECTS, c, err));
-    SS_THEN(rc, ss_check_write(c, &run, SS_CHECK_JSON, out, err));
+    SS_THEN(rc, ss_check_write(c, &run, SS_CHECK_JSON, NULL, out, err));
     *status = rc ? 0 : ss_check_status(c);
     ss_run_free(&run);
     ss_scenario_free(s);

@@ -25,7 +25,7 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     }
     SS_THEN(rc, ss_sweep_warnings(s, &a->request, &how, &warnings, err));
     s->warnings = &warnings;
-    SS_THEN(rc, ss_sweep_write(s, 1, out, err));
+    SS_THEN(rc, ss_sweep_write(s, &(struct ss_display){.json = 1}, out, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
     if (!rc && !ss_sweep_count(s, SS_OUTCOME_FITS) && !ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT))
@@ -70,7 +70,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                                                 .ctx = &a->watcher};
         rc = ss_find_run(&a->request, &options, &found, err);
     }
-    SS_THEN(rc, ss_find_write(found, 1, 0, out, err));
+    SS_THEN(rc, ss_find_write(found, &(struct ss_display){.json = 1}, 0, out, err));
     if (!rc)
         *status = verdict(found);
     ss_find_free(found);
@@ -95,7 +95,7 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
         a->capacity.ctx = &a->watcher;
         rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
     }
-    SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, out, err));
+    SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, NULL, out, err));
     if (!rc && !ss_capacity_is_answered(plan))
         *status = ss_status_exit(SS_ERR_OOM);
     ss_capacity_free(plan);

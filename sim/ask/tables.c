@@ -14,7 +14,7 @@ static int write_coverage(const char *table, FILE *out, struct ss_error *err)
     struct ss_bands *bands = NULL;
     int rc = ss_bands_load(table ? table : "results", NULL, &bands, err);
 
-    SS_THEN(rc, ss_coverage_write(bands, 1, out, err));
+    SS_THEN(rc, ss_coverage_write(bands, &(struct ss_display){.json = 1}, out, err));
     ss_bands_free(bands);
     return rc;
 }
@@ -65,7 +65,7 @@ int ss_ask_list(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
     (void)status;
     if (!rc && left > 1)
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "list takes one word at most");
-    return rc ? rc : ss_report_list(left ? words[0] : NULL, 1, out, err);
+    return rc ? rc : ss_report_list(left ? words[0] : NULL, &(struct ss_display){.json = 1}, out, err);
 }
 
 int ss_ask_version(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)

@@ -66,14 +66,129 @@ char *ss_text_clean(char *text)
     return text;
 }
 
+/* Adds the columns of the character at *at, and moves *at to the last byte of a colour, which takes none. */
+static void step(const char *text, size_t n, size_t *at, size_t *columns)
+{
+    if (text[*at] != '\033')
+        *columns += ((unsigned char)text[*at] & 0xc0) != 0x80;
+    else
+        while (*at + 1 < n && text[*at] != 'm')
+            ++*at;
+}
+
+size_t ss_text_columns(const char *text, size_t n)
+{
+    size_t columns = 0;
+
+    for (size_t i = 0; i < n; i++)
+        step(text, n, &i, &columns);
+    return columns;
+}
+
+/* Returns whether the word before the blank at `at` is a flag, or the value of one; *names: it is a flag. */
+static bool is_of_flags(const char *line, size_t at, bool *names)
+{
+    size_t from = at, before;
+
+    while (from && line[from - 1] != ' ')
+        from--;
+    *names = at - from > 2 && !strncmp(line + from, "--", 2);
+    for (before = from ? from - 1 : 0; before && line[before - 1] != ' ';)
+        before--;
+    return *names || (before < from && !strncmp(line + before, "--", 2));
+}
+
+/* Returns whether the blank at `at` stands between a number and a short unit, as in "23.28 s" or "90 %". */
+static bool is_in_figure(const char *line, size_t n, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < n && line[end] != ' ')
+        end++;
+    return line[at - 1] >= '0' && line[at - 1] <= '9' && end - at <= 5 && line[at + 1] != '-';
+}
+
+/* Returns the blank at which a line of n bytes breaks so that its beginning has at most `width` columns; the first one after them where
+ * none is before, and 0 where there is none at all. *command: flags stand on both sides, as in a command line. */
+static size_t break_of(const char *line, size_t n, size_t first, size_t width, bool *command)
+{
+    size_t at = 0, columns = 0;
+
+    for (size_t i = 0; i < n && (!at || columns <= width); i++) {
+        const size_t before = columns;
+        step(line, n, &i, &columns);
+        if (i < first || line[i] != ' ' || line[i - 1] == ' ' || (at && before > width))
+            continue;
+        bool names, next = i + 3 < n && !strncmp(line + i + 1, "--", 2);
+        const bool flags = is_of_flags(line, i, &names);
+        if ((names && !next) || (at && is_in_figure(line, n, i)) ||
+            (flags && next && at && before + 2 > width))
+            continue;
+        at = i;
+        *command = flags && next;
+    }
+    return at;
+}
+
+void ss_text_wrap(const char *line, size_t n, int width, FILE *out)
+{
+    const size_t all = width > 0 ? (size_t)width : SIZE_MAX;
+    size_t blanks = 0, indent = 0;
+
+    while (blanks < n && line[blanks] == ' ')
+        blanks++;
+    for (size_t first = blanks + 1; ss_text_columns(line, n) + indent > all; first = 1) {
+        bool command = false;
+        size_t at = break_of(line, n, first, all - indent, &command), rest = at;
+        if (!at)
+            break;
+        while (rest < n && line[rest] == ' ')
+            rest++;
+        if (rest == n)
+            break;
+        fprintf(out, "%*s%.*s%s\n", (int)indent, "", (int)at, line, command ? " \\" : "");
+        line += rest;
+        n -= rest;
+        indent = blanks + 2 < all / 2 ? blanks + 2 : 2;
+    }
+    fprintf(out, "%*s", (int)indent, "");
+    fwrite(line, 1, n, out);
+}
+
 #define HELD 9 /* length of the longest colour of a report */
 
 struct cleaner {
     FILE *under;
-    int color;
+    int color, width; /* width 0: lines stay as they are */
     size_t n;
     char held[HELD + 1]; /* a character or a colour whose end has not come yet */
+    char *line;          /* a line whose end has not come yet */
+    size_t used, size;
 };
+
+/* Writes the line that is held, and the rest of a line that memory has no room for. */
+static void put_line(struct cleaner *c)
+{
+    ss_text_wrap(c->line, c->used, c->width, c->under);
+    c->used = 0;
+}
+
+static void put(struct cleaner *c, const char *text, size_t n)
+{
+    if (!c->width || ss_grow(&c->line, &c->size, c->used + n, 1)) {
+        if (c->used)
+            put_line(c);
+        fwrite(text, 1, n, c->under);
+        return;
+    }
+    memcpy(c->line + c->used, text, n);
+    c->used += n;
+    if (text[n - 1] == '\n') {
+        c->used--;
+        put_line(c);
+        putc('\n', c->under);
+    }
+}
 
 /* "\033[", digits and ';' */
 static bool may_be_color(const char *text, size_t n)
@@ -108,7 +223,7 @@ static void pass(struct cleaner *c, bool last)
         size_t need = bytes_of((unsigned char)c->held[0]), length;
         c->held[c->n] = '\0';
         if (c->color && is_color(c->held, c->n)) {
-            fwrite(c->held, 1, c->n, c->under);
+            put(c, c->held, c->n);
             c->n = 0;
             return;
         }
@@ -116,9 +231,9 @@ static void pass(struct cleaner *c, bool last)
             return;
         length = ss_utf8_length(c->held);
         if (length && (!is_order(c->held, length) || *c->held == '\n' || *c->held == '\t'))
-            fwrite(c->held, 1, length, c->under);
+            put(c, c->held, length);
         else
-            putc('?', c->under);
+            put(c, "?", 1);
         length = length ? length : 1;
         memmove(c->held, c->held + length, c->n -= length);
     }
@@ -132,7 +247,7 @@ static ssize_t cleaner_write(void *cookie, const char *data, size_t n)
             c->held[c->n++] = data[i] ? data[i] : '\x7f';
             pass(c, false);
         } else {
-            putc(data[i], c->under);
+            put(c, data + i, 1);
         }
     return fflush(c->under) || ferror(c->under) ? 0 : (ssize_t)n;
 }
@@ -141,12 +256,15 @@ static int cleaner_close(void *cookie)
 {
     struct cleaner *c = cookie;
     pass(c, true);
+    if (c->used)
+        put_line(c);
+    free(c->line);
     int failed = fflush(c->under);
     free(c);
     return failed ? -1 : 0;
 }
 
-FILE *ss_text_stream(FILE *under, int color)
+FILE *ss_text_stream(FILE *under, int color, int width)
 {
     cookie_io_functions_t io = {.write = cleaner_write, .close = cleaner_close};
     struct cleaner *c = ss_calloc(1, sizeof *c);
@@ -155,6 +273,7 @@ FILE *ss_text_stream(FILE *under, int color)
         return NULL;
     c->under = under;
     c->color = color;
+    c->width = width;
     FILE *f = fopencookie(c, "w", io);
     if (!f)
         free(c);

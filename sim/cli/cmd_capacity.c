@@ -66,29 +66,30 @@ static int plan(const struct ss_request *base, const struct ss_sweep *vary, cons
 typedef int writer(const struct ss_capacity *plan, double width, FILE *out, struct ss_error *err);
 
 /* Writes a text or table, or by `draw` a picture or page. */
-static int write_file(const struct ss_capacity *c, const char *path, enum ss_capacity_form form, writer *draw,
-                      double width, struct ss_error *err)
+static int write_file(const struct ss_capacity *c, const struct cli_flags *flags, const char *path, enum ss_capacity_form form, writer *draw,
+                      struct ss_error *err)
 {
+    const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
     int rc = cli_output_begin(path, &output, &stream, err);
 
     if (rc)
         return rc;
-    rc = draw ? draw(c, width, stream, err) : ss_capacity_write(c, form, stream, err);
+    rc = draw ? draw(c, flags->pictures.width, stream, err) : ss_capacity_write(c, form, &view, stream, err);
     return cli_output_end(output, rc, err);
 }
 
 static int write_all(const struct ss_capacity *c, const struct cli_flags *flags, struct ss_error *err)
 {
-    int rc = flags->csv[0] ? write_file(c, flags->csv, SS_CAPACITY_CSV, NULL, 0, err) : SS_OK;
+    int rc = flags->csv[0] ? write_file(c, flags, flags->csv, SS_CAPACITY_CSV, NULL, err) : SS_OK;
 
     if (!rc && flags->sweep.report[0])
-        rc = write_file(c, flags->sweep.report, 0, ss_capacity_write_page, flags->pictures.width, err);
+        rc = write_file(c, flags, flags->sweep.report, 0, ss_capacity_write_page, err);
     if (!rc && flags->svg[0])
-        rc = write_file(c, flags->svg, 0, ss_capacity_write_svg, flags->pictures.width, err);
+        rc = write_file(c, flags, flags->svg, 0, ss_capacity_write_svg, err);
     SS_THEN(rc,
-            write_file(c, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, NULL, 0, err));
+            write_file(c, flags, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, NULL, err));
     return rc;
 }
 

@@ -72,6 +72,7 @@ static enum ss_check_form form_of(const struct cli_flags *flags)
 
 static int check(struct cli_inputs *in, struct cli_flags *flags, int *status, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(flags);
     struct ss_checked *c = calloc(1, sizeof *c);
     struct ss_measurement m = {.file = ""};
     struct ss_output *output;
@@ -84,7 +85,7 @@ static int check(struct cli_inputs *in, struct cli_flags *flags, int *status, st
     SS_THEN(rc, ss_check(&run, &flags->how.options, &m, flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS,
                          c, err));
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
-    SS_THEN(rc, cli_output_end(output, ss_check_write(c, &run, form_of(flags), stream, err), err));
+    SS_THEN(rc, cli_output_end(output, ss_check_write(c, &run, form_of(flags), &view, stream, err), err));
     *status = rc ? 0 : ss_check_status(c);
     ss_run_free(&run);
     free(c);
@@ -94,6 +95,7 @@ static int check(struct cli_inputs *in, struct cli_flags *flags, int *status, st
 static int check_table(const struct cli_flags *flags, const struct ss_request *r, int *status,
                        struct ss_error *err)
 {
+    const struct ss_display view = cli_view(flags);
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_output *output;
     FILE *stream;
@@ -102,8 +104,8 @@ static int check_table(const struct cli_flags *flags, const struct ss_request *r
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     if (rc)
         return rc;
-    rc =
-        ss_check_table(r, flags->check.table, &flags->how.options, &how, form_of(flags), stream, status, err);
+    rc = ss_check_table(r, flags->check.table, &flags->how.options, &how, form_of(flags), &view, stream,
+                        status, err);
     return cli_output_end(output, rc, err);
 }
 

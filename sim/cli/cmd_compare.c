@@ -118,13 +118,14 @@ static int write_file(const struct sides *c, const char *path, enum ss_contrast_
 {
     struct ss_output *output;
     FILE *stream;
+    const struct ss_display view = cli_view(&c->flags);
     int rc = cli_output_begin(path, &output, &stream, err);
 
     if (rc)
         return rc;
     return cli_output_end(output,
                           c->traced ? ss_measured_write(&c->measured, form, stream, err)
-                                    : ss_contrast_write(c->side, c->apart, c->n, form, stream, err),
+                                    : ss_contrast_write(c->side, c->apart, c->n, form, &view, stream, err),
                           err);
 }
 

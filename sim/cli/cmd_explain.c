@@ -7,12 +7,13 @@
 static int explain(const struct ss_run *run, const struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_explanation *x = calloc(1, sizeof *x);
+    const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
     int rc = x ? ss_explain(run, &flags->how.options, x, err) : SS_ERR_NOMEM;
 
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
-    SS_THEN(rc, cli_output_end(output, ss_explanation_write(x, run, flags->json, stream, err), err));
+    SS_THEN(rc, cli_output_end(output, ss_explanation_write(x, run, &view, stream, err), err));
     free(x);
     return rc;
 }

@@ -12,6 +12,7 @@ int cmd_list(int argc, char **argv, struct ss_error *err)
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n > 1)
         rc = cli_usage(err, "", "list takes one word at most");
-    SS_THEN(rc, ss_report_list(n ? argv[0] : NULL, flags.json, stdout, err));
+    const struct ss_display view = cli_view(&flags);
+    SS_THEN(rc, ss_report_list(n ? argv[0] : NULL, &view, stdout, err));
     return rc;
 }

@@ -11,7 +11,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     struct ss_output *output;
     FILE *stream;
     opt.json = flags->json;
-    opt.color = cli_color(flags);
+    opt.width = cli_view(flags).width;
     opt.how = &in->how;
     opt.files = &files;
     int rc = cli_output_begin(flags->output, &output, &stream, err);

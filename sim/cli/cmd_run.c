@@ -30,6 +30,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                   struct ss_error *err)
 {
     const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
+    const struct ss_display view = cli_view(flags);
     struct ss_report_options opt = ss_report_of(in->scenario);
     struct ss_output *output;
     FILE *stream;
@@ -37,7 +38,9 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     struct ss_card_steps steps = {.n = 0};
     opt.json = flags->json;
     opt.brief = flags->brief;
-    opt.color = cli_color(flags);
+    opt.verbose = flags->verbose;
+    opt.color = view.color;
+    opt.width = view.width;
     opt.wall_s = flags->timing ? cli_wall_s() : -1;
     opt.how = &in->how;
     opt.files = &files;

@@ -136,14 +136,6 @@ int cmd_schedule_list(int argc, char **argv, struct ss_error *err)
     return rc ? rc : ss_report_schedules(f.json, stdout, err);
 }
 
-static int terminal_width(void)
-{
-    struct winsize w;
-    if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col >= 20)
-        return w.ws_col;
-    return 100;
-}
-
 int cmd_schedule_show(int argc, char **argv, struct ss_error *err)
 {
     struct ss_schedule_view view = {.times = {1, 1, 1}};
@@ -161,8 +153,8 @@ int cmd_schedule_show(int argc, char **argv, struct ss_error *err)
     SS_THEN(rc, cli_output_begin(f.output, &output, &out, err));
     if (!rc) {
         view.json = f.json;
-        view.color = cli_color(&f);
-        view.width = f.schedule.width ? f.schedule.width : terminal_width();
+        view.color = cli_view(&f).color;
+        view.width = f.schedule.width ? f.schedule.width : cli_view(&f).width;
         rc = ss_report_schedule(s, &view, out, err);
         rc = cli_output_end(output, rc, err);
     }
@@ -274,6 +266,7 @@ static int draw_comparison(const struct cli_flags *f, const struct ss_comparison
  * that a sweep has. */
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(f);
     struct ss_output *output;
     FILE *out;
     int none = 1;
@@ -282,7 +275,7 @@ static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, 
     int rc = f->pictures.path[CLI_GANTT][0] && !none ? draw_comparison(f, c, err) : SS_OK;
     SS_THEN(rc, cli_output_begin(f->output, &output, &out, err));
     if (!rc) {
-        rc = ss_comparison_write(c, f->json, out, err);
+        rc = ss_comparison_write(c, &view, out, err);
         rc = cli_output_end(output, rc, err);
     }
     ss_comparison_free(c);

@@ -108,6 +108,7 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
                                         .steps = f->schedule.steps,
                                         .seed = (uint64_t)f->schedule.seed,
                                         .draw = f->pictures.path[CLI_GANTT][0] != 0};
+    const struct ss_display view = cli_view(f);
     struct cli_meter meter = {.what = "searching"};
     struct ss_search_layouts *l = NULL;
     struct ss_bands *bands = NULL;
@@ -123,7 +124,7 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
         rc = cli_schedule_write(f, l->rows[l->best].schedule, err);
     if (!rc && !none && options.draw)
         rc = draw_layouts(f, l, err);
-    SS_THEN(rc, ss_search_layouts_write(l, f->json, stdout, err));
+    SS_THEN(rc, ss_search_layouts_write(l, &view, stdout, err));
     ss_search_layouts_free(l);
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }

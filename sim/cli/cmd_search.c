@@ -82,6 +82,7 @@ static int write_file(const struct ss_find_result *found, const char *path, int 
 
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
     int rc = write_file(found, flags->csv, 0, 0, err);
@@ -91,8 +92,7 @@ static int report(const struct ss_find_result *found, const struct cli_flags *fl
     return rc ? rc
               : cli_output_end(
                     output,
-                    ss_find_write(found, flags->json, flags->search.top ? flags->search.top : 5, stream, err),
-                    err);
+                    ss_find_write(found, &view, flags->search.top ? flags->search.top : 5, stream, err), err);
 }
 
 /* Returns 0 if a layout fits, or is near the memory limit, on one of the numbers of nodes. */

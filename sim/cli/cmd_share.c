@@ -107,6 +107,7 @@ static int share(struct jobs *j, struct ss_error *err)
         .starts = j->flags.starts ? j->flags.starts : 4};
     const struct ss_scenario *jobs[SS_SHARERS_MOST];
     const char *names[SS_SHARERS_MOST];
+    const struct ss_display view = cli_view(&j->flags);
     struct ss_sharing *x = calloc(1, sizeof *x);
     struct ss_output *output;
     FILE *stream;
@@ -118,7 +119,7 @@ static int share(struct jobs *j, struct ss_error *err)
     }
     SS_THEN(rc, ss_share(jobs, names, j->n, &options, x, err));
     SS_THEN(rc, cli_output_begin(j->flags.output, &output, &stream, err));
-    SS_THEN(rc, cli_output_end(output, ss_sharing_write(x, j->flags.json, stream, err), err));
+    SS_THEN(rc, cli_output_end(output, ss_sharing_write(x, &view, stream, err), err));
     free(x);
     return rc;
 }

@@ -73,6 +73,7 @@ static int arrange(struct ss_sweep *s, const struct cli_flags *flags, const stru
 static int write_one(const struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
                      int what, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
     int rc = cli_output_begin(path_of(flags, what), &output, &stream, err);
@@ -82,7 +83,7 @@ static int write_one(const struct ss_sweep *s, const struct ss_request *base, co
     rc = what == CSV    ? ss_sweep_write_csv(s, stream, err)
          : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, stream, err)
          : what == PAGE ? ss_sweep_write_page(s, base, flags->pictures.width, stream, err)
-                        : ss_sweep_write(s, flags->json, stream, err);
+                        : ss_sweep_write(s, &view, stream, err);
     return cli_output_end(output, rc, err);
 }
 

@@ -51,12 +51,25 @@ static int draw(const struct ss_validation *v, const struct cli_flags *flags, st
     return cli_output_end(output, rc, err);
 }
 
+static int write_text(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
+{
+    const struct ss_display view = cli_view(flags);
+    struct ss_output *output;
+    FILE *stream;
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
+
+    if (rc)
+        return rc;
+    rc = (flags->regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, stream, err);
+    return cli_output_end(output, rc, err);
+}
+
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
 {
     static const struct {
-        writer csv, json, text;
-    } kinds[] = {{ss_validation_write_csv, ss_validation_write_json, ss_validation_write_text},
-                 {ss_regret_write_csv, ss_regret_write_json, ss_regret_write_text}};
+        writer csv, json;
+    } kinds[] = {{ss_validation_write_csv, ss_validation_write_json},
+                 {ss_regret_write_csv, ss_regret_write_json}};
     const int kind = flags->regret;
     int rc = SS_OK;
 
@@ -67,7 +80,7 @@ static int write_all(const struct ss_validation *v, const struct cli_flags *flag
     if (!rc && flags->update)
         rc = write_to(v, RESULTS, 1, kinds[0].csv, err);
     if (!rc && !flags->against[0])
-        rc = write_to(v, flags->output, 0, flags->json ? kinds[kind].json : kinds[kind].text, err);
+        rc = flags->json ? write_to(v, flags->output, 0, kinds[kind].json, err) : write_text(v, flags, err);
     return rc;
 }
 
@@ -160,7 +173,8 @@ static int print_coverage(const struct cli_flags *flags, const char *table, stru
 
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     if (!rc) {
-        rc = ss_coverage_write(bands, flags->json, stream, err);
+        const struct ss_display view = cli_view(flags);
+        rc = ss_coverage_write(bands, &view, stream, err);
         rc = cli_output_end(output, rc, err);
     }
     ss_bands_free(bands);

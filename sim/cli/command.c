@@ -50,7 +50,19 @@ static int writes_files(int verb, int argc, char *const *argv)
            verb == CLI_PLATFORM_IMPORT || cli_has_word(argc, argv, "--xml");
 }
 
-/* Sends stdout through a stream that makes control characters of files harmless for a terminal. JSON is
+/* Returns 1 where lines of stdout must stay whole: a file goes there, or a record a line, or a chart. */
+static int keeps_lines(int verb, int argc, char *const *argv)
+{
+    static const char *const words[] = {"--brief", "--link", "--steps", "-"};
+    int keeps = writes_files(verb, argc, argv) || verb == CLI_PLATFORM_NEW || verb == CLI_PLATFORM_DRAW ||
+                verb == CLI_SCHEDULE_SHOW || verb == CLI_HELP;
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        keeps |= cli_has_word(argc, argv, words[i]);
+    return keeps;
+}
+
+/* Sends stdout through a stream that makes control characters of files harmless for a terminal, and wraps lines. JSON is
  * left as it is: its reader decides. */
 static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, struct ss_error *err)
 {
@@ -59,7 +71,7 @@ static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, str
 
     if (cli_has_word(argc, argv, "--json") || (!shown && writes_files(verb, argc, argv)))
         return SS_OK;
-    clean = ss_text_stream(stdout, shown);
+    clean = ss_text_stream(stdout, shown, keeps_lines(verb, argc, argv) ? 0 : cli_columns(STDOUT_FILENO));
     if (!clean) {
         cli_usage(err, "", "out of memory");
         return err->code = SS_ERR_NOMEM;

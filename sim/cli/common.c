@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+
+#define NARROWEST 40 /* columns */
+#define WIDEST 1000
 
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
 {
@@ -38,8 +42,11 @@ int cli_fail(const struct ss_error *err, int json)
 {
     char text[4096];
 
-    if (!json || ss_report_error(err, stdout)) /* ss_report_error may lack the memory for its JSON */
-        fprintf(stderr, "%s\n", ss_error_format(err, text, sizeof text));
+    if (!json || ss_report_error(err, stdout)) { /* ss_report_error may lack the memory for its JSON */
+        ss_error_format(err, text, sizeof text);
+        ss_text_wrap(text, strlen(text), isatty(STDERR_FILENO) ? cli_columns(STDERR_FILENO) : 0, stderr);
+        fputc('\n', stderr);
+    }
     return ss_status_exit(err->code);
 }
 
@@ -66,11 +73,36 @@ double cli_wall_s(void)
     return (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
 }
 
-int cli_color(const struct cli_flags *flags)
+/* Returns the number in a variable of the environment; 0: there is none. */
+static long number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text ? strtol(text, NULL, 10) : 0;
+}
+
+int cli_columns(int fd)
+{
+    struct winsize w;
+    long n = number_of("STEPSIM_COLUMNS");
+
+    if (n <= 0 && !isatty(fd))
+        return SS_TEXT_WIDTH;
+    if (n <= 0)
+        n = number_of("COLUMNS");
+    if (n <= 0)
+        n = ioctl(fd, TIOCGWINSZ, &w) || w.ws_col == 0 ? SS_TEXT_WIDTH : w.ws_col;
+    return n < NARROWEST ? NARROWEST : n > WIDEST ? WIDEST : (int)n;
+}
+
+struct ss_display cli_view(const struct cli_flags *flags)
 {
     const char *no_color = getenv("NO_COLOR");
 
-    return !flags->output[0] && cli_terminal(STDOUT_FILENO) && !(no_color && no_color[0]);
+    return (struct ss_display){.json = flags->json,
+                               .width = flags->output[0] ? SS_TEXT_WIDTH : cli_columns(STDOUT_FILENO),
+                               .color = !flags->output[0] && cli_terminal(STDOUT_FILENO) &&
+                                        !(no_color && no_color[0])};
 }
 
 int cli_terminal(int fd)

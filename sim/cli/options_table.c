@@ -382,6 +382,8 @@ static const struct cli_option table[] = {
      .several = CLI_ONCE, .offset = AT(ranks_csv), .doc = "time by label and memory of every rank, a row each (of a program: of every class)"},
     {.name = "--brief", .verbs = V(RUN) | V(CHECK), .kind = CLI_SET, .beside = "--json --report", .offset = AT(brief), .low = 1,
      .doc = "writes the answer alone, a line"},
+    {.name = "--verbose", .verbs = V(RUN), .kind = CLI_SET, .beside = "--json --brief", .offset = AT(verbose), .low = 1,
+     .doc = "writes all of the answer, not one screen"},
     {.name = "--link", .verbs = V(RUN), .kind = CLI_SET, .offset = AT(link), .low = 1,
      .doc = "writes a link that opens the page of \"stepsim serve\" with this job"},
     {.name = "--timing", .rare = 1, .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a plan of capacity for people. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -235,14 +236,6 @@ void ss_capacity_answers(const struct ss_capacity *c, FILE *out)
     }
 }
 
-static void write_head(const struct ss_capacity *c, FILE *out)
-{
-    if (c->nclusters > 1)
-        fprintf(out, "%-8s ", "platform");
-    fprintf(out, "%6s %6s  %-36s %6s %10s %9s %8s %13s %7s %8s %8s  %s\n", "nodes", "GPUs", "layout", "batch",
-            "iteration", "GPU-hours", "days", "90 % of jobs", "goodput", "MWh", "USD", "verdict");
-}
-
 void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out)
 {
     const struct ss_capacity_point *p = &c->points[i];
@@ -257,27 +250,58 @@ void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out)
         fprintf(out, ", groups on two %s domains", k->fabric);
 }
 
-static void write_point(const struct ss_capacity *c, int i, FILE *out)
+static void write_point(const struct ss_capacity *c, int i, struct ss_grid *grid)
 {
     const struct ss_capacity_point *p = &c->points[i];
-    char time[32], d[32], lo[32], hi[32], hours[32], energy[32], usd[32], range[80];
+    char d[32], lo[32], hi[32], hours[32], energy[32], usd[32], range[80], *verdict = NULL;
+    struct ss_row r = {0};
+    size_t size;
 
-    if (c->nclusters > 1)
-        fprintf(out, "%-8s ", c->clusters[p->cluster].platform);
+    SS_ADD(&r, SS_KEY("platform", c->clusters[p->cluster].platform), SS_SAME(p, nodes), SS_SAME(p, gpus));
     if (!(p->summary.iteration_s > 0)) {
-        fprintf(out, "%6d %6d  %s: %s\n", p->nodes, p->gpus, ss_outcome_word(p->summary.outcome),
-                p->summary.reason);
+        ss_grid_span(grid, &r, "layout", "%s: %s", ss_outcome_word(p->summary.outcome), p->summary.reason);
         return;
     }
     snprintf(range, sizeof range, "%s-%s", digits(p->time_s.low / DAY, false, lo),
              digits(p->time_s.high / DAY, false, hi));
-    fprintf(out, "%6d %6d  %-36s %6d %10s %9s %8s %13s %6.1f%% %8s %8s  ", p->nodes, p->gpus, p->layout,
-            p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
-            digits(p->gpu_hours.value, true, hours), digits(p->time_s.value / DAY, false, d),
-            isnan(p->time_s.low) ? "-" : range, 100 * p->goodput,
-            digits(p->energy_j.value / MWH, false, energy), digits(p->usd.value, true, usd));
-    ss_capacity_verdict(c, i, out);
-    fputc('\n', out);
+    FILE *out = open_memstream(&verdict, &size);
+    if (out)
+        ss_capacity_verdict(c, i, out);
+    if (!out || fclose(out)) {
+        grid->lost = true;
+        return;
+    }
+    SS_ADD(&r, SS_SAME(p, layout), SS_SAME(p, batch), SS_KEY("iteration", p->summary.iteration_s),
+           SS_KEY("hours", digits(p->gpu_hours.value, true, hours)),
+           SS_KEY("days", digits(p->time_s.value / DAY, false, d)),
+           SS_KEY("range", isnan(p->time_s.low) ? "-" : range), SS_KEY("goodput", 100 * p->goodput),
+           SS_KEY("energy", digits(p->energy_j.value / MWH, false, energy)),
+           SS_KEY("usd", digits(p->usd.value, true, usd)), SS_KEY("verdict", verdict));
+    ss_grid_row(grid, &r);
+    free(verdict);
+}
+
+static int write_points(const struct ss_capacity *c, const struct ss_display *view, FILE *out)
+{
+    const struct ss_column columns[] = {{"platform", "platform", c->nclusters > 1 ? "%-s" : NULL, 1, 0},
+                                        {"nodes", "nodes", "%.0f", 1, 0},
+                                        {"gpus", "GPUs", "%.0f", 1, 4},
+                                        {"layout", "layout", "%-s", 1, 0},
+                                        {"batch", "batch", "%.0f", 1, 3},
+                                        {"iteration", "iteration", "%10s", 1, 6},
+                                        {"hours", "GPU-\nhours", "%8s", 1, 1},
+                                        {"days", "days", "%8s", 1, 0},
+                                        {"range", "90 % of\njobs", "%8s", 1, 2},
+                                        {"goodput", "goodput", "%.1f%%", 1, 5},
+                                        {"energy", "MWh", "%8s", 1, 3},
+                                        {"usd", "USD", "%8s", 1, 0},
+                                        {"verdict", "verdict", "%-s", 1, 0}};
+    struct ss_grid grid;
+
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+    for (int i = 0; i < c->npoints; i++)
+        write_point(c, i, &grid);
+    return ss_grid_end(&grid, view, out);
 }
 
 static void write_batches(const struct ss_capacity *c, FILE *out)
@@ -356,7 +380,8 @@ static void write_cluster(const struct ss_capacity *c, int cluster, FILE *out)
         write_chosen(c, &c->points[one], out);
 }
 
-int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err)
+int ss_capacity_text(const struct ss_capacity *c, const struct ss_display *view, FILE *out,
+                     struct ss_error *err)
 {
     char tokens[32];
 
@@ -365,9 +390,7 @@ int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *er
     for (int k = 0; k < c->nclusters; k++)
         fprintf(out, "%s%s (%s)", k ? ", " : "", c->clusters[k].platform, c->clusters[k].card);
     fputs("\n\n", out);
-    write_head(c, out);
-    for (int i = 0; i < c->npoints; i++)
-        write_point(c, i, out);
+    int rc = write_points(c, view, out);
     write_batches(c, out);
     for (int k = 0; k < c->nclusters; k++)
         write_cluster(c, k, out);
@@ -378,5 +401,5 @@ int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *er
     }
     ss_text_notes("What would fit", &c->fixes, 20, out);
     ss_text_notes("Warnings", &c->warnings, 20, out);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }

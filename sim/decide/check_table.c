@@ -40,9 +40,8 @@ struct table {
     struct ss_csv *csv;
     struct ss_checked *check; /* check of the present row */
     json_t *rows;             /* rows of the JSON document, NULL for text */
-    FILE *out;
-    int status; /* exit status of the worst row */
-    int width;  /* width of the rows' names */
+    struct ss_grid grid;      /* rows of the text */
+    int status;               /* exit status of the worst row */
 };
 
 #define NAME_SIZE 160
@@ -56,18 +55,6 @@ static void name_row(const struct ss_csv *csv, size_t row, char name[NAME_SIZE])
         if (*text && figure_of(column) < 0)
             ss_append(name, NAME_SIZE, "%s%s %s", *name ? ", " : "", column + strspn(column, "-"), text);
     }
-}
-
-static int longest_name(const struct ss_csv *csv)
-{
-    char name[NAME_SIZE];
-    size_t most = 0;
-
-    for (size_t i = 0; i < ss_csv_rows(csv); i++) {
-        name_row(csv, i, name);
-        most = strlen(name) > most ? strlen(name) : most;
-    }
-    return (int)most;
 }
 
 static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int figure,
@@ -148,7 +135,7 @@ static int put_row(struct table *t, const char *name, const struct ss_error *why
 {
     const struct ss_checked *c = t->check;
     struct ss_row r = {0};
-    char a[32], b[32];
+    char a[32], b[32], verdict[sizeof c->doubt + 96];
     int status = why ? ss_status_exit(why->code) : ss_check_status(c);
 
     t->status = t->status == 0 || (status && status < t->status) ? status : t->status;
@@ -160,21 +147,27 @@ static int put_row(struct table *t, const char *name, const struct ss_error *why
         ss_json_append(t->rows, ss_json_object(r.at));
         return SS_OK;
     }
-    if (why)
-        fprintf(t->out, "%-*s %10s %10s %8s  refused: %s\n", t->width, name, "-", "-", "-", why->message);
-    else if (c->timed)
-        fprintf(t->out, "%-*s %10s %10s %+6.1f %%  %s%s%s%s\n", t->width, name,
-                ss_text_time(c->measured_s, a, sizeof a),
-                ss_text_time(c->help.side.summary.iteration_s, b, sizeof b),
-                100 * (c->measured_s / c->help.side.summary.iteration_s - 1), ss_check_words(c->verdict),
-                c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? "; predicted not to fit" : "",
-                c->contradicts ? ": " : "", c->contradicts ? c->doubt : "");
-    else
-        fprintf(t->out, "%-*s %8.1f G %8.1f G %+6.1f %%  %s%s%s\n", t->width, name,
-                c->figure[0].measured / SS_GIB, c->figure[0].predicted / SS_GIB,
-                100 * (c->figure[0].measured / c->figure[0].predicted - 1),
-                ss_check_memory_words(c->memory_verdict), c->contradicts ? ": " : "",
-                c->contradicts ? c->doubt : "");
+    SS_ADD(&r, SS_KEY("row", name));
+    if (why) {
+        ss_grid_span(&t->grid, &r, "measured", "refused: %s", why->message);
+        return SS_OK;
+    }
+    const double measured = c->timed ? c->measured_s : c->figure[0].measured;
+    const double predicted = c->timed ? c->help.side.summary.iteration_s : c->figure[0].predicted;
+    if (c->timed) {
+        ss_text_time(measured, a, sizeof a);
+        ss_text_time(predicted, b, sizeof b);
+    } else {
+        snprintf(a, sizeof a, "%.1f GiB", measured / SS_GIB);
+        snprintf(b, sizeof b, "%.1f GiB", predicted / SS_GIB);
+    }
+    snprintf(verdict, sizeof verdict, "%s%s%s%s",
+             c->timed ? ss_check_words(c->verdict) : ss_check_memory_words(c->memory_verdict),
+             c->timed && c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? "; predicted not to fit" : "",
+             c->contradicts ? ": " : "", c->contradicts ? c->doubt : "");
+    SS_ADD(&r, SS_KEY("measured", a), SS_KEY("predicted", b), SS_KEY("off", 100 * (measured / predicted - 1)),
+           SS_KEY("verdict", verdict));
+    ss_grid_row(&t->grid, &r);
     return SS_OK;
 }
 
@@ -208,20 +201,23 @@ static int check_row(struct table *t, size_t row, struct ss_error *err)
 }
 
 int ss_check_table(const struct ss_request *job, const char *csv, const struct ss_run_options *options,
-                   const struct ss_scenario_options *how, enum ss_check_form form, FILE *out, int *status,
-                   struct ss_error *err)
+                   const struct ss_scenario_options *how, enum ss_check_form form,
+                   const struct ss_display *view, FILE *out, int *status, struct ss_error *err)
 {
-    struct table t = {.job = job, .options = options, .how = how, .out = out};
+    static const struct ss_column columns[] = {{"row", "row", "%-s", 1, 0},
+                                               {"measured", "measured", "%9s", 1, 0},
+                                               {"predicted", "predicted", "%9s", 1, 0},
+                                               {"off", "", "%+.1f %%", 1, 0},
+                                               {"verdict", "verdict", "%-s", 1, 0}};
+    struct table t = {.job = job, .options = options, .how = how};
     int rc = ss_csv_load(csv, &t.csv, err);
 
     if (rc)
         return rc;
-    t.width = longest_name(t.csv);
+    ss_grid_begin(&t.grid, columns, SS_ARRAY_LEN(columns));
     t.check = ss_calloc(1, sizeof *t.check);
     t.rows = form == SS_CHECK_JSON ? json_array() : NULL;
     rc = t.check ? SS_OK : ss_nomem(err);
-    if (!rc && !t.rows)
-        fprintf(out, "%-*s %10s %10s %8s  verdict\n", t.width, "row", "measured", "predicted", "");
     for (size_t i = 0; i < ss_csv_rows(t.csv) && !rc; i++)
         rc = check_row(&t, i, err);
     *status = t.status;
@@ -232,7 +228,9 @@ int ss_check_table(const struct ss_request *job, const char *csv, const struct s
         SS_PUT(root, SS_KEY("rows", t.rows), SS_KEY("exit_status", t.status));
         rc = ss_json_write(root, out, err);
     } else if (!rc) {
-        rc = ss_report_done(out, err);
+        rc = ss_grid_end(&t.grid, view, out) ? ss_nomem(err) : ss_report_done(out, err);
+    } else {
+        ss_grid_free(&t.grid);
     }
     free(t.check);
     ss_csv_free(t.csv);

@@ -139,20 +139,32 @@ static void write_width(const struct ss_checked *c, const struct ss_run *run, FI
         fprintf(out, "  %s: %s\n", a->things[i].flags, ss_text_without(&a->things[i], text, sizeof text));
 }
 
-static void write_figures(const struct ss_checked *c, FILE *out)
+static int write_figures(const struct ss_checked *c, const struct ss_display *view, FILE *out)
 {
-    fprintf(out, "\n%-56s %10s %10s\n", "", "measured", "predicted");
+    static const struct ss_column columns[] = {{"what", "", "%-s", 1, 0},
+                                               {"measured", "measured", "%.5g", 1, 0},
+                                               {"predicted", "predicted", "%.5g", 1, 0},
+                                               {"off", "", "%+.1f %%", 1, 0}};
+    struct ss_grid grid;
+
+    fputc('\n', out);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int i = 0; i < c->nfigures; i++) {
         const struct ss_check_figure *f = &c->figure[i];
         const double scale = scale_of(f->told);
         char words[128];
         snprintf(words, sizeof words, "%s%s%s%s", ss_told_words(f->told), unit_of(f->told),
                  f->count ? ": " : "", f->count ? ss_flop_count_words(f->count) : "");
-        fprintf(out, "%-56s %10.5g %10.5g %+7.1f %%\n", words, scale * f->measured, scale * f->predicted,
-                100 * (f->measured / f->predicted - 1));
+        struct ss_row r = {0};
+        SS_ADD(&r, SS_KEY("what", words), SS_KEY("measured", scale * f->measured),
+               SS_KEY("predicted", scale * f->predicted),
+               SS_KEY("off", 100 * (f->measured / f->predicted - 1)));
+        ss_grid_row(&grid, &r);
     }
+    int rc = ss_grid_end(&grid, view, out);
     if (c->doubt[0] && !c->contradicts)
         fprintf(out, "%c%s.\n", c->doubt[0] & ~0x20, c->doubt + 1);
+    return rc;
 }
 
 static void write_suspects(const struct ss_checked *c, FILE *out)
@@ -188,8 +200,8 @@ static void write_help(const struct ss_checked *c, FILE *out)
                 100 * (x->advice[i].summary.iteration_s / x->side.summary.iteration_s - 1));
 }
 
-static int write_text(const struct ss_checked *c, const struct ss_run *run, int brief, FILE *out,
-                      struct ss_error *err)
+static int write_text(const struct ss_checked *c, const struct ss_run *run, int brief,
+                      const struct ss_display *view, FILE *out, struct ss_error *err)
 {
     const struct ss_summary *u = &run->summary;
     struct ss_notes warnings = {0};
@@ -203,11 +215,13 @@ static int write_text(const struct ss_checked *c, const struct ss_run *run, int 
     write_width(c, run, out);
     write_source(c, out);
     ss_text_job(run->plan, out);
-    write_figures(c, out);
+    int rc = write_figures(c, view, out);
     write_suspects(c, out);
     write_help(c, out);
     fprintf(out, "%d simulation%s.\n", c->runs + 1, c->runs ? "s" : "");
-    int rc = ss_side_warn(run, &warnings, err);
+    if (rc)
+        return ss_nomem(err);
+    rc = ss_side_warn(run, &warnings, err);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_notes_free(&warnings);
     return rc ? rc : ss_report_done(out, err);
@@ -243,9 +257,9 @@ static int write_json(const struct ss_checked *c, const struct ss_run *run, FILE
     return rc ? rc : ss_json_write(root, out, err);
 }
 
-int ss_check_write(const struct ss_checked *c, const struct ss_run *run, enum ss_check_form form, FILE *out,
-                   struct ss_error *err)
+int ss_check_write(const struct ss_checked *c, const struct ss_run *run, enum ss_check_form form,
+                   const struct ss_display *view, FILE *out, struct ss_error *err)
 {
     return form == SS_CHECK_JSON ? write_json(c, run, out, err)
-                                 : write_text(c, run, form == SS_CHECK_BRIEF, out, err);
+                                 : write_text(c, run, form == SS_CHECK_BRIEF, view, out, err);
 }

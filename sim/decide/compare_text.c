@@ -14,7 +14,8 @@ static int is_refused(const struct ss_side *s)
 }
 
 /* Writes a side, and what it stands on where the side above it stands on something else. */
-static void write_side(const struct ss_side *s, const struct ss_side *above, char letter, FILE *out)
+static void write_side(const struct ss_side *s, const struct ss_side *above, char letter,
+                       const struct ss_display *view, FILE *out)
 {
     const struct ss_summary *u = &s->summary;
     char time[32], tflops[128];
@@ -23,7 +24,8 @@ static void write_side(const struct ss_side *s, const struct ss_side *above, cha
         fprintf(out, "%s\n", s->premises);
     fprintf(out, "%c  %s\n   ", letter, s->name);
     if (is_refused(s)) {
-        fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
+        ss_put_verdict(ss_outcome_word(u->outcome), view, out);
+        fprintf(out, ": %s\n", u->reason);
         return;
     }
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
@@ -34,8 +36,9 @@ static void write_side(const struct ss_side *s, const struct ss_side *above, cha
     fprintf(out, ", %s", ss_text_tflops(u, tflops, sizeof tflops));
     if (ss_text_is_causal(u) && u->tflops_windows_per_gpu < u->tflops_logged_per_gpu)
         fprintf(out, ", %.0f causal", u->tflops_windows_per_gpu);
-    fprintf(out, " on %.0f GPU%s, %s: %.1f of %.1f GiB\n", u->gpus, u->gpus > 1 ? "s" : "",
-            ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
+    fprintf(out, " on %.0f GPU%s, ", u->gpus, u->gpus > 1 ? "s" : "");
+    ss_put_verdict(ss_outcome_word(u->outcome), view, out);
+    fprintf(out, ": %.1f of %.1f GiB\n", u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }
 
 /* Writes "B is 3.1 % faster than A: ...". */
@@ -74,7 +77,7 @@ static void write_reasons(const struct ss_contrast *c, FILE *out)
     }
 }
 
-static void write_head(const struct ss_contrast *c, int table, FILE *out)
+static void write_title(const struct ss_contrast *c, int table, FILE *out)
 {
     static const char *const titles[SS_CONTRAST_TABLES] = {"Time of the busiest stage, ms",
                                                            "Kernels of compute and recompute, ms",
@@ -88,54 +91,65 @@ static void write_head(const struct ss_contrast *c, int table, FILE *out)
         else
             fprintf(out, "%s%c %s%d", i ? ", " : "", 'A' + i, i ? "" : "stage ", stage);
     }
-    fprintf(out, ")\n%-22s", "");
-    for (int i = 0; i < c->n; i++)
-        fprintf(out, " %10c", 'A' + i);
-    for (int i = 1; i < c->n; i++)
-        fprintf(out, "      %c - A", 'A' + i);
-    fputs(c->n == 2 ? "   of A\n" : "\n", out);
+    fputs(")\n", out);
 }
 
-static void put(double value, const char *format, int digits, FILE *out)
+/* Keys and heads of the columns: of each side, and of its difference from A. */
+static const char *const side_keys[SS_SIDES_MOST] = {"A", "B", "C", "D", "E", "F", "G", "H"};
+static const char *const less_keys[SS_SIDES_MOST] = {"A - A", "B - A", "C - A", "D - A",
+                                                     "E - A", "F - A", "G - A", "H - A"};
+
+static double rounded(double value, int digits)
 {
-    if (isnan(value))
-        fprintf(out, " %10s", "-");
-    else
-        fprintf(out, format, digits, fabs(value) < 0.5 * pow(10, -digits) ? 0.0 : value);
+    return fabs(value) < 0.5 * pow(10, -digits) ? 0 : value;
 }
 
 static void write_row(const struct ss_contrast *c, const struct ss_contrast_row *row, double scale,
-                      int digits, double total, FILE *out)
+                      int digits, double total, struct ss_grid *grid)
 {
+    struct ss_row r = {0};
     int any = row->is_total;
 
     for (int i = 0; i < c->n; i++)
         any |= fabs(row->value[i]) * scale >= 0.5 * pow(10, -digits);
     if (!any)
         return;
-    fprintf(out, "  %-20s", row->words);
+    SS_ADD(&r, SS_KEY("term", row->words));
     for (int i = 0; i < c->n; i++)
-        put(row->value[i] * scale, " %10.*f", digits, out);
+        SS_ADD(&r, SS_KEY(side_keys[i], rounded(row->value[i] * scale, digits)));
     for (int i = 1; i < c->n; i++)
-        put((row->value[i] - row->value[0]) * scale, " %+10.*f", digits, out);
-    if (c->n == 2 && !isnan(row->value[1]))
-        put(100 * (row->value[1] - row->value[0]) / total, " %+6.*f %%", 1, out);
-    fputc('\n', out);
+        SS_ADD(&r, SS_KEY(less_keys[i], rounded((row->value[i] - row->value[0]) * scale, digits)));
+    SS_ADD(&r, SS_KEY("of A", 100 * (row->value[1] - row->value[0]) / total));
+    ss_grid_row(grid, &r);
 }
 
-static void write_table(const struct ss_contrast *c, int table, FILE *out)
+static int write_table(const struct ss_contrast *c, int table, const struct ss_display *view, FILE *out)
 {
     double scale = table == SS_CONTRAST_MEMORY ? 1 / SS_GIB : 1e3;
     double total =
         table == SS_CONTRAST_MEMORY ? c->side[0].summary.peak_device : c->side[0].summary.iteration_s;
     int digits = total * scale >= 1000 ? 1 : total * scale >= 10 ? 2 : 4;
+    struct ss_column columns[2 * SS_SIDES_MOST + 1] = {{"term", "", "%-s", 1, 0}};
     struct ss_contrast_row row;
+    struct ss_grid grid;
+    char value[16], less[16];
+    size_t n = 1;
 
     if (!ss_contrast_has(&c->side[0], table))
-        return;
-    write_head(c, table, out);
+        return SS_OK;
+    snprintf(value, sizeof value, "%%.%df", digits);
+    snprintf(less, sizeof less, "%%+.%df", digits);
+    for (int i = 0; i < c->n; i++)
+        columns[n++] = (struct ss_column){side_keys[i], side_keys[i], value, 1, 0};
+    for (int i = 1; i < c->n; i++)
+        columns[n++] = (struct ss_column){less_keys[i], less_keys[i], less, 1, c->n > 2};
+    if (c->n == 2)
+        columns[n++] = (struct ss_column){"of A", "of A", "%+.1f %%", 1, 0};
+    write_title(c, table, out);
+    ss_grid_begin(&grid, columns, n);
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
-        write_row(c, &row, scale, digits, total, out);
+        write_row(c, &row, scale, digits, total, &grid);
+    return ss_grid_end(&grid, view, out);
 }
 
 /* Returns 1 if all sides that are not refused have this text among their warnings. */
@@ -180,17 +194,21 @@ static int write_warnings(const struct ss_contrast *c, FILE *out)
     return rc;
 }
 
-int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err)
+int ss_contrast_text(const struct ss_contrast *c, const struct ss_display *view, FILE *out,
+                     struct ss_error *err)
 {
+    int rc = SS_OK;
+
     for (int i = 0; i < c->n; i++)
-        write_side(&c->side[i], i ? &c->side[i - 1] : NULL, (char)('A' + i), out);
+        write_side(&c->side[i], i ? &c->side[i - 1] : NULL, (char)('A' + i), view, out);
     fputc('\n', out);
     for (int i = 1; i < c->n; i++)
         write_answer(c, i, out);
     write_reasons(c, out);
     for (int table = 0; table < SS_CONTRAST_TABLES; table++)
-        write_table(c, table, out);
-    if (write_warnings(c, out))
+        SS_THEN(rc, write_table(c, table, view, out));
+    SS_THEN(rc, write_warnings(c, out));
+    if (rc)
         return ss_nomem(err);
     return ss_report_done(out, err);
 }

@@ -17,14 +17,15 @@
 
 /* ---- text ---- */
 
-static void write_answer(const struct ss_summary *u, FILE *out)
+static void write_answer(const struct ss_summary *u, const struct ss_display *view, FILE *out)
 {
     char time[32], mfu[64], tflops[128];
 
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
-    fprintf(out, "%s an iteration, %s, %s, %s: %.1f of %.1f GiB\n", ss_text_band(u, time),
-            ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu),
-            ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
+    fprintf(out, "%s an iteration\n", ss_text_band(u, time));
+    ss_put_verdict(ss_outcome_word(u->outcome), view, out);
+    fprintf(out, ": %.1f of %.1f GiB\n%s, %s\n", u->peak_device / SS_GIB, u->capacity / SS_GIB,
+            ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu));
 }
 
 /* What --measured tells, s; 0: nothing. */
@@ -198,23 +199,23 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
             large ? " and those of the search for what fits" : "");
 }
 
-static int write_text(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
-                      struct ss_error *err)
+static int write_text(const struct ss_explanation *x, const struct ss_run *run, const struct ss_display *view,
+                      FILE *out, struct ss_error *err)
 {
     const char *fabric = ss_platform_fabric(run->plan->platform);
     struct ss_notes warnings = {0};
 
-    write_answer(&x->side.summary, out);
+    write_answer(&x->side.summary, view, out);
     write_measured(run, out);
     ss_text_job(run->plan, out);
     write_terms(x, out);
     write_largest(x, out);
     write_sentences(x, fabric, out);
     ss_text_parts(run, out);
-    ss_text_kernels(run, out);
+    int rc = ss_text_kernels(run, view, out);
     write_elasticities(x->elasticity, fabric, out);
     write_advice(x, out);
-    int rc = ss_side_warn(run, &warnings, err);
+    rc = rc ? ss_nomem(err) : ss_side_warn(run, &warnings, err);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_notes_free(&warnings);
     return rc ? rc : ss_report_done(out, err);
@@ -278,8 +279,8 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
     return rc ? rc : ss_json_write(root, out, err);
 }
 
-int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run, int json, FILE *out,
-                         struct ss_error *err)
+int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run,
+                         const struct ss_display *view, FILE *out, struct ss_error *err)
 {
-    return json ? write_json(x, run, out, err) : write_text(x, run, out, err);
+    return view && view->json ? write_json(x, run, out, err) : write_text(x, run, view, out, err);
 }

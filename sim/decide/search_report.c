@@ -76,19 +76,6 @@ static int next_shown(const struct ss_find_result *f, int g, int top, int i, int
     return f->groups[g].near >= i ? f->groups[g].near : -1;
 }
 
-static int layout_width(const struct ss_find_result *f, int top)
-{
-    char layout[200];
-    size_t width = 38;
-    for (int g = 0; g < f->ngroups; g++)
-        for (int shown = 0, i = next_shown(f, g, top, 0, &shown); i >= 0;
-             i = next_shown(f, g, top, i + 1, &shown)) {
-            size_t n = strlen(ss_find_layout(&f->points[i], layout, sizeof layout));
-            width = n > width ? n : width;
-        }
-    return (int)width;
-}
-
 /* Returns whether the MFU with half of the attention square is shown, too. */
 static int is_causal(const struct ss_find_result *f)
 {
@@ -111,8 +98,7 @@ static void add_point(struct ss_row *r, const struct ss_find_point *p)
            SS_TRUTH(p, front), SS_TRUTH(p, like_best));
 }
 
-static void write_point(const struct ss_find_result *f, int i, const struct ss_column *columns, size_t n,
-                        FILE *out)
+static void write_point(const struct ss_find_result *f, int i, struct ss_grid *grid)
 {
     const struct ss_find_point *p = &f->points[i];
     const struct ss_find_group *g = &f->groups[p->group];
@@ -126,35 +112,38 @@ static void write_point(const struct ss_find_result *f, int i, const struct ss_c
     SS_ADD(&r, SS_SAME(g, nodes), SS_KEY("layout", ss_find_layout(p, layout, sizeof layout)),
            SS_KEY("causal", ss_text_causal_mfu(&p->summary)), SS_KEY("said", verdict));
     add_point(&r, p);
-    ss_row_text(&r, columns, n, out);
+    ss_grid_row(grid, &r);
 }
 
-static void write_points(const struct ss_find_result *f, int top, FILE *out)
+static int write_points(const struct ss_find_result *f, int top, const struct ss_display *view, FILE *out)
 {
-    char wide[16];
-    const struct ss_column columns[] = {{"nodes", "nodes", "%5.0f", 1},
-                                        {"gpus", "GPUs", " %5.0f", 1},
-                                        {"layout", "layout", wide, 1},
-                                        {"iteration_ms", "iteration", " %10s", 1e-3},
-                                        {"mfu", "MFU %", " %6.1f", 100},
-                                        {"causal", "causal %", is_causal(f) ? " %8.1f" : NULL, 100},
-                                        {"tokens_per_s_per_gpu", "tokens/s/GPU", " %12.1f", 1},
-                                        {"peak_mib", "GiB", " %7.1f", 1 / 1024.0},
-                                        {"said", "verdict", "  %s", 1}};
+    const struct ss_column columns[] = {{"nodes", "nodes", "%.0f", 1, 1},
+                                        {"gpus", "GPUs", "%.0f", 1, 2},
+                                        {"layout", "layout", "%-s", 1, 0},
+                                        {"iteration_ms", "iteration", "%10s", 1e-3, 0},
+                                        {"mfu", "MFU %", "%.1f", 100, 0},
+                                        {"causal", "causal %", is_causal(f) ? "%.1f" : NULL, 100, 2},
+                                        {"tokens_per_s_per_gpu", "tokens\n/s/GPU", "%.1f", 1, 3},
+                                        {"peak_mib", "GiB", "%.1f", 1 / 1024.0, 0},
+                                        {"said", "verdict", "%-s", 1, 0}};
     char words[sizeof f->groups->flags];
-    snprintf(wide, sizeof wide, "  %%-%ds", layout_width(f, top));
-    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
+    struct ss_grid grid;
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int g = 0; g < f->ngroups; g++) {
         const struct ss_find_group *group = &f->groups[g];
         int shown = 0, first = next_shown(f, g, top, 0, &shown);
         if (ss_find_group_words(group, words, sizeof words)[0])
-            fprintf(out, "%s\n", words);
+            ss_grid_line(&grid, "%s", words);
         for (int i = first; i >= 0; i = next_shown(f, g, top, i + 1, &shown))
-            write_point(f, i, columns, SS_ARRAY_LEN(columns), out);
-        if (first < 0)
-            fprintf(out, "%5d %5d  none of %lld layouts fits\n", group->nodes, group->gpus,
-                    (long long)(group->layouts - group->refused));
+            write_point(f, i, &grid);
+        if (first < 0) {
+            struct ss_row r = {0};
+            SS_ADD(&r, SS_SAME(group, nodes), SS_SAME(group, gpus));
+            ss_grid_span(&grid, &r, "layout", "none of %lld layouts fits",
+                         (long long)(group->layouts - group->refused));
+        }
     }
+    return ss_grid_end(&grid, view, out);
 }
 
 /* Writes "best on 8 nodes", with the values of the varied flags. */
@@ -231,28 +220,46 @@ static void write_advice(const struct ss_find_result *f, FILE *out)
 
 #define RULES_SHOWN 3 /* the rules that refused the most */
 
-static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
+/* Writes which rules refused how many layouts. */
+static int write_rules(const struct ss_find_result *f, const struct ss_display *view, FILE *out)
+{
+    static const struct ss_column columns[] = {{"n", "refused", "%.0f", 1, 0}, {"rule", "by", "%-s", 1, 0}};
+    struct ss_grid grid;
+    char rule[sizeof f->rules->flags + sizeof f->rules->example + 3];
+    if (!f->nrules)
+        return SS_OK;
+    fputc('\n', out);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+    for (int i = 0; i < f->nrules && i < RULES_SHOWN; i++) {
+        struct ss_row r = {0};
+        snprintf(rule, sizeof rule, "%s: %s", f->rules[i].flags, f->rules[i].example);
+        SS_ADD(&r, SS_SAME(&f->rules[i], n), SS_KEY("rule", rule));
+        ss_grid_row(&grid, &r);
+    }
+    int rc = ss_grid_end(&grid, view, out);
+    if (f->nrules > RULES_SHOWN)
+        fprintf(out, "(and %d more rule%s: --json has all)\n", f->nrules - RULES_SHOWN,
+                f->nrules == RULES_SHOWN + 1 ? "" : "s");
+    return rc;
+}
+
+static int write_text(const struct ss_find_result *f, int top, const struct ss_display *view, FILE *out,
+                      struct ss_error *err)
 {
     if (f->premises[0])
         fprintf(out, "%s\n", f->premises);
     write_counts(f, out);
     fputc('\n', out);
-    write_points(f, top, out);
+    int rc = write_points(f, top, view, out);
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);
     for (int g = 0; g < f->ngroups; g++)
         write_front(f, g, out);
     write_advice(f, out);
-    if (f->nrules)
-        fputs("\nrefused by\n", out);
-    for (int r = 0; r < f->nrules && r < RULES_SHOWN; r++)
-        fprintf(out, "%10lld  %s: %s\n", (long long)f->rules[r].n, f->rules[r].flags, f->rules[r].example);
-    if (f->nrules > RULES_SHOWN)
-        fprintf(out, "            and %d more rule%s: --json has all\n", f->nrules - RULES_SHOWN,
-                f->nrules == RULES_SHOWN + 1 ? "" : "s");
+    SS_THEN(rc, write_rules(f, view, out));
     ss_text_notes("Warnings", &f->warnings, 20, out);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 static json_t *point_object(const void *row)
@@ -314,7 +321,8 @@ int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error
     return ss_report_done(out, err);
 }
 
-int ss_find_write(const struct ss_find_result *f, int json, int top, FILE *out, struct ss_error *err)
+int ss_find_write(const struct ss_find_result *f, const struct ss_display *view, int top, FILE *out,
+                  struct ss_error *err)
 {
-    return json ? write_json(f, out, err) : write_text(f, top, out, err);
+    return view && view->json ? write_json(f, out, err) : write_text(f, top, view, out, err);
 }

@@ -33,35 +33,38 @@ static void write_limit(const struct ss_sharing *x, FILE *out)
             fprintf(out, "  %5.1f %% by %s\n", 100 * x->limit.use[j], x->sharer[j].name);
 }
 
-static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
+static int write_text(const struct ss_sharing *x, const struct ss_display *view, FILE *out,
+                      struct ss_error *err)
 {
-    char alone[32], beside[32];
-    int width = 3, nodes = 5;
+    static const struct ss_column columns[] = {
+        {"name", "job", "%-s", 1, 0},       {"nodes", "nodes", "%-s", 1, 0},
+        {"gpus", "GPUs", "%.0f", 1, 1},     {"alone", "alone", "%11s", 1, 0},
+        {"beside", "beside", "%11s", 1, 0}, {"slower", "slower", "%-s", 1, 0}};
+    struct ss_grid grid;
 
-    for (int j = 0; j < x->n; j++)
-        width = (int)strlen(x->sharer[j].name) > width ? (int)strlen(x->sharer[j].name) : width;
-    for (int j = 0; j < x->n; j++)
-        nodes = (int)strlen(x->sharer[j].nodes) > nodes ? (int)strlen(x->sharer[j].nodes) : nodes;
     fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
             ss_level_name(x->level), ss_engine_name(x->engine));
-    fprintf(out, "%-*s  %-*s %5s %11s %11s  slower\n", width, "job", nodes, "nodes", "GPUs", "alone",
-            "beside");
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
-        fprintf(out, "%-*s  %-*s %5d %11s %11s  %+.1f %%", width, s->name, nodes, s->nodes, s->gpus,
-                ss_text_time(s->alone, alone, sizeof alone), ss_text_time(s->beside, beside, sizeof beside),
-                slower_pct(s, s->beside));
+        struct ss_row r = {0};
+        char slower[64];
+        int n = snprintf(slower, sizeof slower, "%+.1f %%", slower_pct(s, s->beside));
         if (lround(10 * slower_pct(s, s->most)) > lround(10 * slower_pct(s, s->least)))
-            fprintf(out, " (%+.1f to %+.1f %%)", slower_pct(s, s->least), slower_pct(s, s->most));
-        fputc('\n', out);
+            snprintf(slower + n, sizeof slower - (size_t)n, " (%+.1f to %+.1f %%)", slower_pct(s, s->least),
+                     slower_pct(s, s->most));
+        SS_ADD(&r, SS_SAME(s, name), SS_SAME(s, nodes), SS_SAME(s, gpus), SS_SAME(s, alone),
+               SS_SAME(s, beside), SS_KEY("slower", slower));
+        ss_grid_row(&grid, &r);
     }
+    int rc = ss_grid_end(&grid, view, out);
     write_limit(x, out);
     fprintf(out, "Mean%s of %d start%s%s; every rank is simulated, %d or more iterations of each job.\n",
             x->starts > 1 ? " and range" : "", x->starts, x->starts == 1 ? "" : "s",
             x->starts > 1 ? ", each job later than the one before by parts of the shortest iteration"
                           : ", all at once",
             x->sharer[0].iterations);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *err)
@@ -85,7 +88,8 @@ static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *er
     return ss_json_write(root, out, err);
 }
 
-int ss_sharing_write(const struct ss_sharing *x, int json, FILE *out, struct ss_error *err)
+int ss_sharing_write(const struct ss_sharing *x, const struct ss_display *view, FILE *out,
+                     struct ss_error *err)
 {
-    return json ? write_json(x, out, err) : write_text(x, out, err);
+    return view && view->json ? write_json(x, out, err) : write_text(x, view, out, err);
 }

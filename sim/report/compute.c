@@ -145,22 +145,29 @@ static const char *pass_of(const struct ss_kernel_use *u)
     return u->phase == SS_PHASE_F ? "forward" : u->phase == SS_PHASE_W ? "weights" : "backward";
 }
 
-void ss_text_kernels(const struct ss_run *run, FILE *out)
+int ss_text_kernels(const struct ss_run *run, const struct ss_display *view, FILE *out)
 {
+    static const struct ss_column columns[] = {
+        {"kernel", "kernel", "%-s", 1, 0},   {"pass", "pass", "%-s", 1, 0},
+        {"calls", "calls", "%.0f", 1, 1},    {"ms", "ms", "%.1f", 1, 0},
+        {"tflops", "TFLOP/s", "%.1f", 1, 0}, {"flops_share", "peak %", "%.1f", 100, 0},
+        {"gbps", "GB/s", "%.0f", 1, 0},      {"bytes_share", "HBM %", "%.1f", 100, 0}};
     const struct ss_compute *c = run->compute;
+    struct ss_grid grid;
 
     if (!c || !c->nkernels)
-        return;
-    fprintf(
-        out,
-        "\nHeaviest kernels, stage %-3d pass           calls         ms  TFLOP/s peak %%   GB/s  HBM %%\n",
-        run->result->critical_stage);
+        return SS_OK;
+    fprintf(out, "\nHeaviest kernels, stage %d\n", run->result->critical_stage);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int i = 0; i < c->nkernels; i++) {
         const struct ss_kernel_use *u = &c->kernels[i];
-        fprintf(out, "  %-26s%-10s %9.0f %10.1f %8.1f %6.1f %6.0f %6.1f\n", u->op, pass_of(u), u->calls,
-                1e3 * u->seconds, u->flops / u->seconds / 1e12, 100 * u->flops_share,
-                u->bytes / u->seconds / 1e9, 100 * u->bytes_share);
+        struct ss_row r = {0};
+        SS_ADD(&r, SS_KEY("kernel", u->op), SS_KEY("pass", pass_of(u)), SS_SAME(u, calls),
+               SS_KEY("ms", 1e3 * u->seconds), SS_KEY("tflops", u->flops / u->seconds / 1e12),
+               SS_SAME(u, flops_share), SS_KEY("gbps", u->bytes / u->seconds / 1e9), SS_SAME(u, bytes_share));
+        ss_grid_row(&grid, &r);
     }
+    return ss_grid_end(&grid, view, out);
 }
 
 /* ---- JSON ---- */

@@ -25,9 +25,9 @@ static int describe_model(const char *name, char *buf, size_t size, struct ss_er
     if (rc)
         return rc;
     rows = m.vocab_size + m.extra_vocab_size;
-    snprintf(buf, size, "%s, %d layers of %d, %d heads, %d groups, vocabulary %d",
+    snprintf(buf, size, "%s, %d layers of %d, heads %d/%d",
              ss_report_parameters(&m, rows, "", parameters, sizeof parameters), m.num_layers, m.hidden_size,
-             m.num_attention_heads, m.num_query_groups, rows);
+             m.num_attention_heads, m.num_query_groups);
     return SS_OK;
 }
 
@@ -104,18 +104,17 @@ static void list_props(line_fn line, void *ctx)
 
 static const struct family {
     const char *name;
-    int width;                   /* width of the names */
     int on_demand;               /* 1: it is listed only when the user names it */
     const char *folder, *suffix; /* of data files, each with a description; NULL: `list` knows all names */
     int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
     void (*list)(line_fn line, void *ctx);
 } families[] = {
-    {"models", 18, 0, "workloads/models", ".json", describe_model, NULL},
-    {"platforms", 16, 0, "platforms", ".xml", describe_platform, NULL},
-    {"cards", 16, 0, "platforms/cards", ".xml", describe_card, NULL},
-    {"stacks", 24, 0, "workloads/stacks", ".xml", describe_stack, NULL},
-    {"schedules", 16, 0, NULL, NULL, NULL, list_schedules},
-    {"props", 34, 1, NULL, NULL, NULL, list_props},
+    {"models", 0, "workloads/models", ".json", describe_model, NULL},
+    {"platforms", 0, "platforms", ".xml", describe_platform, NULL},
+    {"cards", 0, "platforms/cards", ".xml", describe_card, NULL},
+    {"stacks", 0, "workloads/stacks", ".xml", describe_stack, NULL},
+    {"schedules", 0, NULL, NULL, NULL, list_schedules},
+    {"props", 1, NULL, NULL, NULL, list_props},
 };
 
 static int is_wanted(const struct family *f, const char *what)
@@ -145,16 +144,14 @@ static int each(const struct family *f, line_fn line, void *ctx, struct ss_error
     return rc;
 }
 
-struct printer {
-    FILE *out;
-    int width;
-};
-
-static void print_line(void *ctx, const char *name, const char *description)
+static void add_line(void *ctx, const char *name, const char *description)
 {
-    const struct printer *p = ctx;
+    struct ss_row r = {0};
+    char shown[200];
 
-    fprintf(p->out, "  %-*s  %s\n", p->width, name, description);
+    snprintf(shown, sizeof shown, "  %s", name);
+    SS_ADD(&r, SS_KEY("name", shown), SS_KEY("description", description));
+    ss_grid_row(ctx, &r);
 }
 
 static void collect_line(void *ctx, const char *name, const char *description)
@@ -165,18 +162,22 @@ static void collect_line(void *ctx, const char *name, const char *description)
     ss_json_append(ctx, o);
 }
 
-static int list_text(const char *what, FILE *out, struct ss_error *err)
+static int list_text(const char *what, const struct ss_display *view, FILE *out, struct ss_error *err)
 {
+    static const struct ss_column columns[] = {{"name", NULL, "%-s", 1, 0},
+                                               {"description", NULL, "%-s", 1, 0}};
     int rc = SS_OK;
 
     for (size_t i = 0; !rc && i < SS_ARRAY_LEN(families); i++) {
-        struct printer printer = {out, families[i].width};
-
+        struct ss_grid grid;
         if (!is_wanted(&families[i], what))
             continue;
         if (!what)
             fprintf(out, "%s%s\n", i ? "\n" : "", families[i].name);
-        rc = each(&families[i], print_line, &printer, err);
+        ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+        rc = each(&families[i], add_line, &grid, err);
+        if (ss_grid_end(&grid, view, out) && !rc)
+            rc = ss_nomem(err);
     }
     return rc ? rc : ss_report_done(out, err);
 }
@@ -220,7 +221,7 @@ static int list_json(const char *what, FILE *out, struct ss_error *err)
     return ss_json_write(o, out, err);
 }
 
-int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err)
+int ss_report_list(const char *what, const struct ss_display *view, FILE *out, struct ss_error *err)
 {
     const char *names[SS_ARRAY_LEN(families)];
     int known = what == NULL;
@@ -236,7 +237,7 @@ int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err)
             return ss_hint(err, SS_ERR_USAGE, "did you mean %s?", near);
         return ss_hint(err, SS_ERR_USAGE, "choose models, platforms, cards, stacks, schedules or props");
     }
-    return json ? list_json(what, out, err) : list_text(what, out, err);
+    return view && view->json ? list_json(what, out, err) : list_text(what, view, out, err);
 }
 
 int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description),

@@ -124,11 +124,13 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     for (int s = 0; s < plan->schedule->stages; s++)
         fprintf(out, " %d", ss_schedule_in_flight(plan->schedule, s));
     fputc('\n', out);
+    struct ss_report_options all = *opt;
+    all.verbose = 1;
     if (run->result)
-        ss_text_memory(run->result, out);
-    ss_text_kernels(run, out);
+        rc = ss_text_memory(run->result, &all, out);
+    SS_THEN(rc, ss_text_kernels(run, &(struct ss_display){.width = opt->width}, out));
     ss_text_notes("Warnings", &warnings, 20, out);
-    rc = ss_text_ignored(opt, out);
+    SS_THEN(rc, ss_text_ignored(opt, out));
     ss_notes_free(&warnings);
     free(members);
     return rc ? ss_fail(err, rc, NULL, 0, "no memory for the report") : ss_report_done(out, err);

@@ -7,7 +7,6 @@
 
 #include "base/csv.h"
 #include "report/common.h"
-#include "report/text.h"
 
 /* ---- JSON ---- */
 
@@ -88,8 +87,7 @@ void ss_row_metrics(struct ss_row *r, const struct ss_summary *s)
            SS_KEY_IF(s->logged_count, "logged_count", ss_flop_count_key(s->logged_count)));
 }
 
-/* From *at on, which the value's neighbour becomes: columns mostly stand in the order of the row. */
-static struct ss_cell find(const struct ss_row *r, const char *key, size_t *at)
+struct ss_cell ss_row_find(const struct ss_row *r, const char *key, size_t *at)
 {
     for (size_t i = 0; i < r->n; i++) {
         const struct ss_keyed *k = &r->at[(*at + i) % r->n];
@@ -101,8 +99,7 @@ static struct ss_cell find(const struct ss_row *r, const char *key, size_t *at)
     return SS_NO_CELL;
 }
 
-/* NaN of what is no number. */
-static double number_of(struct ss_cell c)
+double ss_cell_value(struct ss_cell c)
 {
     return c.kind == SS_CELL_WHOLE    ? (double)c.whole
            : c.kind == SS_CELL_NUMBER ? c.number
@@ -110,53 +107,11 @@ static double number_of(struct ss_cell c)
                                       : NAN;
 }
 
-/* ---- text ---- */
-
-/* A text in the room of a column, whatever its conversion is. */
-static void put_text(const struct ss_column *c, const char *text, FILE *out)
-{
-    const char *percent = strchr(c->format, '%');
-    const int width = atoi(percent + 1 + strspn(percent + 1, "-+"));
-
-    fprintf(out, "%.*s%*s", (int)(percent - c->format), c->format, percent[1] == '-' ? -width : width, text);
-}
-
-void ss_row_heads(const struct ss_column *columns, size_t n, FILE *out)
-{
-    for (size_t i = 0; i < n; i++)
-        if (columns[i].format)
-            put_text(&columns[i], columns[i].head, out);
-    fputc('\n', out);
-}
-
-void ss_row_text(const struct ss_row *r, const struct ss_column *columns, size_t n, FILE *out)
-{
-    size_t at = 0;
-    char time[32];
-
-    for (size_t i = 0; i < n; i++) {
-        const struct ss_column *c = &columns[i];
-        const struct ss_cell cell = find(r, c->key, &at);
-        const double value = c->scale * number_of(cell);
-        if (!c->format)
-            continue;
-        if (cell.kind == SS_CELL_TEXT)
-            put_text(c, cell.text, out);
-        else if (!isfinite(value))
-            put_text(c, "-", out);
-        else if (strchr(c->format, 's'))
-            put_text(c, ss_text_time(value, time, sizeof time), out);
-        else
-            fprintf(out, c->format, value);
-    }
-    fputc('\n', out);
-}
-
 /* ---- CSV ---- */
 
 static void put_field(struct ss_cell cell, FILE *out)
 {
-    const double value = number_of(cell);
+    const double value = ss_cell_value(cell);
 
     if (cell.kind == SS_CELL_TEXT)
         ss_csv_write(out, cell.text);
@@ -172,7 +127,7 @@ void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE 
         for (int m = 0; m < (keys[i] ? 1 : SS_METRICS); m++) {
             const char *key = keys[i] ? keys[i] : ss_metric_at(m)->key;
             fputs(i || m ? "," : "", out);
-            put_field(r ? find(r, key, &at) : ss_cell_text(key), out);
+            put_field(r ? ss_row_find(r, key, &at) : ss_cell_text(key), out);
         }
     fputc('\n', out);
 }

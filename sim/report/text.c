@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `run` for people: the answer in the first line, then where time and memory go, in 80 columns. */
+/* `run` for people: the answer first, then where time and memory go, on one screen; all of it where that is asked for. */
 #include "report/text.h"
 
 #include <math.h>
@@ -13,12 +13,7 @@
 
 #define BAR_WIDTH 40
 #define GUESSED_SHOWN 4
-
-static const char *const color_off = "\033[0m", *const color_of[SS_OUTCOME_COUNT] = {
-                                                    [SS_OUTCOME_FITS] = "\033[1;32m",
-                                                    [SS_OUTCOME_NEAR_LIMIT] = "\033[1;33m",
-                                                    [SS_OUTCOME_TOO_LARGE] = "\033[1;31m",
-                                                    [SS_OUTCOME_REFUSED] = "\033[1;31m"};
+#define NOTES_SHOWN 3
 
 /* Two digits of the spread: what comes behind them changes with the order of equal events. */
 static int holding(double spread)
@@ -125,29 +120,39 @@ const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_
     return buf;
 }
 
-static void answer(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
+static void put_time(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
 {
     const struct ss_result *r = run->result;
-    const struct ss_summary *u = &run->summary;
-    char predicted[128], measured[32], mfu[64], tflops[128], premises[SS_PREMISES_SIZE];
+    char predicted[128], band[32], measured[32];
 
-    fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
-    fprintf(out, "%s an iteration%s", ss_text_band(u, measured),
+    fprintf(out, "%s%s an iteration%s", ss_text_iteration(r, predicted, sizeof predicted),
+            ss_text_band(&run->summary, band),
             run->plan->job->precision == SS_FP32 ? " in fp32" : ""); /* which is seldom meant */
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),
                 ss_is_other_unit(r->iteration_s, opt->measured_s) ? ": is its unit right?" : "");
-    fprintf(out, ", %s, %s, ", ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu));
-    if (opt->color)
-        fputs(color_of[u->outcome], out);
-    fprintf(out, "%s: %.1f of %.1f GiB on stage %d", ss_outcome_word(u->outcome), r->peak_device / SS_GIB,
-            r->capacity / SS_GIB, r->peak_stage);
-    if (u->outcome == SS_OUTCOME_NEAR_LIMIT && r->peak_device > r->capacity)
+}
+
+static void put_rate(const struct ss_summary *u, FILE *out)
+{
+    char tflops[128], mfu[64];
+
+    fprintf(out, "%s, %s", ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu));
+}
+
+static void put_fit(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
+{
+    const struct ss_display view = {.color = opt->color};
+    const struct ss_result *r = run->result;
+    const int outcome = run->summary.outcome;
+
+    ss_put_verdict(ss_outcome_word(outcome), &view, out);
+    fprintf(out, ": %.1f of %.1f GiB on stage %d", r->peak_device / SS_GIB, r->capacity / SS_GIB,
+            r->peak_stage);
+    if (outcome == SS_OUTCOME_NEAR_LIMIT && r->peak_device > r->capacity)
         fprintf(out, ", %.1f without what the allocator caches",
                 ss_result_least(&r->stages[r->peak_stage]) / SS_GIB);
-    if (opt->color)
-        fputs(color_off, out);
     if (opt->measured_bytes > 0) {
         int like = ss_result_stage_like(r, opt->measured_bytes);
         fprintf(out, " (measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
@@ -157,9 +162,29 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
                     ss_error_pct(r->stages[like].device, opt->measured_bytes));
         fputc(')', out);
     }
-    if (opt->brief && run->scenario)
+}
+
+/* Writes the answer in lines of what they tell; with --brief in one. */
+static void answer(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
+{
+    char premises[SS_PREMISES_SIZE];
+
+    put_time(run, opt, out);
+    if (!opt->brief) {
+        fputc('\n', out);
+        put_fit(run, opt, out);
+        fputc('\n', out);
+        put_rate(&run->summary, out);
+        fputc('\n', out);
+        return;
+    }
+    fputs(", ", out);
+    put_rate(&run->summary, out);
+    fputs(", ", out);
+    put_fit(run, opt, out);
+    if (run->scenario)
         fprintf(out, "; %s", ss_report_premises(run->scenario, NULL, premises, sizeof premises));
-    if (opt->brief && run->plan->job->model.not_priced[0])
+    if (run->plan->job->model.not_priced[0])
         fprintf(out, "; not priced of the model's config: %s", run->plan->job->model.not_priced);
     fputc('\n', out);
 }
@@ -183,69 +208,13 @@ static void breakdown(const struct ss_result *r, FILE *out)
     }
 }
 
-static int any_spread(const struct ss_result *r)
-{
-    for (int s = 0; s < r->nstages; s++)
-        if (r->stages[s].breakdown[SS_LABEL_SPREAD] > 0)
-            return 1;
-    return 0;
-}
-
-/* Labels that matter on any stage become columns; the rest is summed. */
-static void stages(const struct ss_result *r, FILE *out)
-{
-    static const int groups[][4] = {
-        {SS_LABEL_COMPUTE, SS_LABEL_OPTIMIZER, -1, -1},
-        {SS_LABEL_RECOMPUTE, -1, -1, -1},
-        {SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP, -1},
-        {SS_LABEL_DP, SS_LABEL_OFFLOAD, SS_LABEL_OTHER, -1},
-        {SS_LABEL_PP, -1, -1, -1},
-        {SS_LABEL_BUBBLE, -1, -1, -1},
-        {SS_LABEL_IMBALANCE, -1, -1, -1},
-        {SS_LABEL_SPREAD, -1, -1, -1},
-    };
-
-    static const int width[SS_ARRAY_LEN(groups)] = {12, 10, 9, 9, 8, 8, 10, 8};
-    const int with = any_spread(r);
-
-    if (r->nstages < 2)
-        return;
-    fprintf(out, "\nStage, ms comp+opt recompute tp+cp+ep dp+other      pp  bubble imbalance%s\n",
-            with ? "  spread" : "");
-    for (int s = 0; s < r->nstages; s++) {
-        fprintf(out, "  %3d ", s);
-        for (size_t g = 0; g < SS_ARRAY_LEN(groups) - !with; g++) {
-            double sum = 0;
-            for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
-                sum += r->stages[s].breakdown[groups[g][i]];
-            fprintf(out, "%*.1f", width[g], 1e3 * sum);
-        }
-        fputc('\n', out);
-    }
-}
-
-void ss_text_memory(const struct ss_result *r, FILE *out)
-{
-    fprintf(out, "\nMemory, GiB  weights gradients optimizer activations  logits   other   total\n");
-    for (int s = 0; s < r->nstages; s++) {
-        const struct ss_stage_result *stage = &r->stages[s];
-        const double *m = stage->memory;
-        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s%s\n", s,
-                m[SS_MEM_WEIGHTS] / SS_GIB, m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB,
-                m[SS_MEM_ACTIVATIONS] / SS_GIB, m[SS_MEM_LOGITS] / SS_GIB,
-                (m[SS_MEM_OTHER] + ss_result_beside(stage)) / SS_GIB, stage->device / SS_GIB,
-                s == r->peak_stage && r->nstages > 1 ? " *" : "",
-                m[SS_MEM_ACTIVATIONS] > 0 ? "" : " in the step");
-    }
-}
-
 void ss_text_smallest(const struct ss_smallest *s, FILE *out)
 {
     if (s && s->gpus == 0)
         fputs("No layout that was tried holds the weights, gradients and optimizer states alone.\n", out);
     if (s && s->gpus > 0)
         fprintf(out,
-                "At least %d GPU%s (1, 2, 4, ... were tried) must hold the weights, gradients and\n"
+                "At least %d GPU%s (1, 2, 4, ... were tried) must hold the weights, gradients and "
                 "optimizer states, %.1f GiB on each, for example with:\n"
                 "  %s\n",
                 s->gpus, s->gpus > 1 ? "s" : "", s->bytes / SS_GIB, s->flags);
@@ -353,18 +322,8 @@ static void stacks(const struct ss_run *run, FILE *out)
             ss_text_time(last->iteration_s, slow, sizeof slow), last->name);
 }
 
-/* Writes from which runs an error is known, each part of the text on a line of its own. */
-static void from_runs(const char *like, FILE *out)
-{
-    const char *rest = strstr(like, "; ");
-
-    fprintf(out, "  (from %.*s", rest ? (int)(rest - like) : (int)strlen(like), like);
-    if (rest)
-        fprintf(out, ";\n   %s", rest + 2);
-}
-
-/* How far off measured runs like this one were. */
-static void expect(const struct ss_summary *u, FILE *out)
+/* How far off measured runs like this one were; with `verbose` from which runs that is known. */
+static void expect(const struct ss_summary *u, int verbose, FILE *out)
 {
     int time = u->band_pct > 0, memory = isfinite(u->memory_low_pct);
 
@@ -372,24 +331,73 @@ static void expect(const struct ss_summary *u, FILE *out)
         fputs("time: 90 % of such jobs take ", out);
         range(u->time_low_pct, u->time_high_pct, out);
         fputs(" than this\n", out);
-        from_runs(u->time_like, out);
-        fprintf(out, ";\n   within %.1f %% if all were given: %d assumption%s may cost the rest)\n",
-                u->band_pct, u->weighed, u->weighed == 1 ? "" : "s");
     } else if (time) {
         fprintf(out, "time: 90 %% of such jobs are predicted within %.1f %% of what is measured\n",
                 u->band_pct);
-        from_runs(u->time_like, out);
+    }
+    if (time && verbose) {
+        fprintf(out, "  (from %s", u->time_like);
+        if (u->weighed)
+            fprintf(out, "; within %.1f %% if all were given: %d assumption%s may cost the rest", u->band_pct,
+                    u->weighed, u->weighed == 1 ? "" : "s");
         fputs(")\n", out);
     }
     if (memory) {
         fputs("memory: 90 % of such jobs need ", out);
         range(u->memory_low_pct, u->memory_high_pct, out);
         fputs(" than this\n", out);
-        from_runs(u->memory_like, out);
-        fputs(")\n", out);
+        if (verbose)
+            fprintf(out, "  (from %s)\n", u->memory_like);
     }
     if (!time && u->time_like[0])
         fprintf(out, "no error band%s: %s\n", memory ? " of the time" : "", u->time_like);
+}
+
+/* Writes how the job was simulated. */
+static void engine(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
+{
+    const struct ss_result *r = run->result;
+
+    fprintf(out, "\n%s engine, %s level, %d class%s of ranks, %lld events", ss_engine_name(r->engine),
+            ss_level_name(r->level), r->ranks_simulated, r->ranks_simulated == 1 ? "" : "es",
+            (long long)r->events);
+    if (opt->wall_s >= 0)
+        fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
+    fprintf(out, "%s%s\n", run->level_reason[0] ? "\n  of itself: " : "", run->level_reason);
+}
+
+/* Writes what no screen has room for, or names it and how to see it. */
+static int rest(const struct ss_run *run, const struct ss_report_options *opt,
+                const struct ss_notes *warnings, const struct ss_notes *guessed, FILE *out)
+{
+    const struct ss_result *r = run->result;
+    int stages_left = ss_text_stages_left(r, opt), rc = SS_OK;
+    struct ss_notes assumed = {0};
+
+    if (opt->verbose) {
+        timers(r, out);
+        network(run, out);
+        ss_text_assumed(opt->request, run->assumed, out);
+        ss_text_notes("Warnings", warnings, 20, out);
+        ss_text_notes("Numbers that are assumed, or outside the measured range", guessed, GUESSED_SHOWN, out);
+        rc = ss_text_ignored(opt, out);
+        engine(run, opt, out);
+        return rc;
+    }
+    ss_text_notes("Warnings", warnings, NOTES_SHOWN, out);
+    ss_request_list_assumed(opt->request, "", &assumed);
+    fputs("\n--verbose also shows ", out);
+    if (stages_left)
+        fprintf(out, "%d more stage%s, ", stages_left, stages_left == 1 ? "" : "s");
+    if (assumed.n + guessed->n)
+        fputs("what was assumed, ", out);
+    if (opt->ignored && opt->ignored->n)
+        fprintf(out, "%lu flag%s without effect, ", opt->ignored->n, opt->ignored->n == 1 ? "" : "s");
+    fputs("the runs behind both error bands, Megatron's timers, and the busiest link\n", out);
+    if (opt->wall_s >= 0)
+        fprintf(out, "predicted in %.0f ms\n", 1e3 * opt->wall_s);
+    ss_notes_free(&assumed);
+    return rc;
 }
 
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
@@ -405,38 +413,25 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     int rc = ss_report_warnings(run, opt, &warnings);
 
     SS_THEN(rc, ss_report_guessed(run, &guessed));
-    if (rc) {
-        ss_notes_free(&warnings);
-        ss_notes_free(&guessed);
-        return ss_fail(err, rc, NULL, 0, "no memory for the report");
+    if (!rc) {
+        answer(run, opt, out);
+        ss_text_job(run->plan, out);
+        load(run->plan, out);
+        expect(&run->summary, opt->verbose, out);
+        stacks(run, out);
+        if (run->summary.usd_per_iteration > 0)
+            fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n",
+                    run->summary.usd_per_iteration, run->summary.usd_per_million_tokens);
+        if (!r->fits)
+            misfit(r, opt, out);
+        breakdown(r, out);
+        ss_text_parts(run, out);
+        if (r->fits || opt->verbose)
+            rc = ss_text_stages(r, opt, out);
+        SS_THEN(rc, ss_text_memory(r, opt, out));
+        spread(&r->spread, out);
     }
-    answer(run, opt, out);
-    ss_text_job(run->plan, out);
-    load(run->plan, out);
-    expect(&run->summary, out);
-    stacks(run, out);
-    if (run->summary.usd_per_iteration > 0)
-        fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n",
-                run->summary.usd_per_iteration, run->summary.usd_per_million_tokens);
-    if (!r->fits)
-        misfit(r, opt, out);
-    breakdown(r, out);
-    ss_text_parts(run, out);
-    stages(r, out);
-    ss_text_memory(r, out);
-    timers(r, out);
-    network(run, out);
-    spread(&r->spread, out);
-    ss_text_assumed(opt->request, run->assumed, out);
-    ss_text_notes("Warnings", &warnings, 20, out);
-    ss_text_notes("Numbers that are assumed, or outside the measured range", &guessed, GUESSED_SHOWN, out);
-    rc = ss_text_ignored(opt, out);
-    fprintf(out, "\n%s engine, %s level, %d class%s of ranks, %lld events", ss_engine_name(r->engine),
-            ss_level_name(r->level), r->ranks_simulated, r->ranks_simulated == 1 ? "" : "es",
-            (long long)r->events);
-    if (opt->wall_s >= 0)
-        fprintf(out, ", %.0f ms", 1e3 * opt->wall_s);
-    fprintf(out, "%s%s\n", run->level_reason[0] ? "\n  of itself: " : "", run->level_reason);
+    SS_THEN(rc, rest(run, opt, &warnings, &guessed, out));
     ss_notes_free(&warnings);
     ss_notes_free(&guessed);
     return rc ? ss_fail(err, rc, NULL, 0, "no memory for the report") : ss_report_done(out, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of notes in 80 columns: what was assumed, left out, or has no effect. */
+/* Lists of notes: what was assumed, left out, or has no effect. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,33 +7,13 @@
 #include "report/text.h"
 #include "stepsim/assumed.h"
 
-/* Words of one note over lines of at most 80 columns. */
-static void wrapped(const char *text, FILE *out)
-{
-    size_t column = 4;
-
-    fputs("  -", out);
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column > 4 && column + n > 79) {
-            fputs("\n   ", out);
-            column = 4;
-        }
-        fprintf(out, " %.*s", (int)n, text);
-        column += n + 1;
-        text += n;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
-
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out)
 {
     if (notes->n == 0)
         return;
     fprintf(out, "\n%s\n", title);
     for (unsigned long i = 0; i < notes->n && i < most; i++)
-        wrapped(notes->text[i], out);
+        fprintf(out, "  - %s\n", notes->text[i]);
     if (notes->n > most)
         fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
 }
@@ -53,8 +33,7 @@ static int names(const char *title, const struct ss_notes *ignored, FILE *out)
         fprintf(list, "%s%s", i ? ", " : "", ignored->text[i]);
     int rc = fclose(list) ? SS_ERR_NOMEM : SS_OK;
     if (!rc) {
-        fprintf(out, "\n%s: %lu\n", title, ignored->n);
-        wrapped(text, out);
+        fprintf(out, "\n%s: %lu\n  - %s\n", title, ignored->n, text);
     }
     free(text);
     return rc;

@@ -82,7 +82,7 @@ int ss_answer_explain(const struct ss_question *q, FILE *out, int *status, struc
     options.open_compute = 1;
     SS_THEN(rc, ss_run_weighed(s, &options, &run, err));
     SS_THEN(rc, ss_explain(&run, &options, x, err));
-    SS_THEN(rc, ss_explanation_write(x, &run, 1, out, err));
+    SS_THEN(rc, ss_explanation_write(x, &run, &(struct ss_display){.json = 1}, out, err));
     ss_run_free(&run);
     ss_scenario_free(s);
     free(x);

@@ -29,7 +29,7 @@ static int write_rows(struct ss_sweep *s, enum form form, FILE *out, struct ss_e
 {
     return form == AS_CSV   ? ss_sweep_write_csv(s, out, err)
            : form == AS_SVG ? ss_sweep_write_svg(s, 0, out, err)
-                            : ss_sweep_write(s, 1, out, err);
+                            : ss_sweep_write(s, &(struct ss_display){.json = 1}, out, err);
 }
 
 static int predict_rows(const struct ss_question *q, struct ss_sweep *s, const struct ss_request *base,
@@ -125,7 +125,7 @@ static int nodes(const struct ss_question *q, enum ss_capacity_form form, FILE *
                        : ss_question_lacks(status, "tokens", err));
     SS_THEN(rc, list ? put_nodes(&r, list, err) : ss_question_lacks(status, "nodes", err));
     SS_THEN(rc, ss_capacity_run(&r, &options, &plan, err));
-    SS_THEN(rc, ss_capacity_write(plan, form, out, err));
+    SS_THEN(rc, ss_capacity_write(plan, form, NULL, out, err));
     ss_capacity_free(plan);
     ss_request_free(&r);
     return rc;

@@ -17,7 +17,7 @@ void ss_curve_report_free(struct ss_curve_report *r)
     free(r);
 }
 
-#define MOST_CARDS 64
+#define MOST_CARDS 24
 
 /* Fills names[] with the platforms of the scores, each once, but "all". Returns how many there are. */
 static int cards_of(const struct ss_curve_report *r, const char *names[MOST_CARDS])
@@ -34,27 +34,39 @@ static int cards_of(const struct ss_curve_report *r, const char *names[MOST_CARD
     return n;
 }
 
-/* Writes the line of a kind, whose scores begin with that of all cards. Returns the index behind them. */
-static int write_kind(const struct ss_curve_report *r, int first, const char *const *names, int n, FILE *out)
+/* Adds the row of a kind, whose scores begin with that of all cards. Returns the index behind them. */
+static int add_kind(const struct ss_curve_report *r, int first, struct ss_grid *grid)
 {
     const struct ss_curve_score *all = &r->scores[first];
+    struct ss_row row = {0};
     int end = first + 1;
 
-    while (end < r->nscores && !strcmp(r->scores[end].kind, all->kind))
-        end++;
-    fprintf(out, "%-44s %5d %6.1f %6.1f %6.1f %+6.1f ", all->kind, all->error.n, all->error.mean_abs,
-            all->error.median_abs, all->error.worst_abs, all->error.bias);
-    for (int k = 0; k < n; k++) {
-        int i = first + 1;
-        while (i < end && strcmp(r->scores[i].gpu, names[k]) != 0)
-            i++;
-        if (i < end)
-            fprintf(out, " %6.1f", r->scores[i].error.median_abs);
-        else
-            fprintf(out, " %6s", "-");
-    }
-    fputc('\n', out);
+    SS_ADD(&row, SS_SAME(all, kind), SS_KEY("rows", all->error.n), SS_KEY("mean", all->error.mean_abs),
+           SS_KEY("median", all->error.median_abs), SS_KEY("worst", all->error.worst_abs),
+           SS_KEY("bias", all->error.bias));
+    for (; end < r->nscores && !strcmp(r->scores[end].kind, all->kind); end++)
+        SS_ADD(&row, SS_KEY(r->scores[end].gpu, r->scores[end].error.median_abs));
+    ss_grid_row(grid, &row);
     return end;
+}
+
+/* Writes the errors of each kind of kernel, and on each card their median. */
+static int write_scores(const struct ss_curve_report *r, FILE *out)
+{
+    struct ss_column columns[6 + MOST_CARDS] = {
+        {"kind", "kind", "%-s", 1, 0},    {"rows", "rows", "%.0f", 1, 0},
+        {"mean", "mean", "%.1f", 1, 0},   {"median", "median", "%.1f", 1, 0},
+        {"worst", "worst", "%.1f", 1, 0}, {"bias", "bias", "%+.1f", 1, 0}};
+    const char *names[MOST_CARDS];
+    int n = cards_of(r, names);
+    struct ss_grid grid;
+
+    for (int k = 0; k < n; k++)
+        columns[6 + k] = (struct ss_column){names[k], names[k], "%.1f", 1, 1};
+    ss_grid_begin(&grid, columns, (size_t)(6 + n));
+    for (int i = 0; i < r->nscores;)
+        i = add_kind(r, i, &grid);
+    return ss_grid_end(&grid, NULL, out);
 }
 
 static void write_numbers(const struct ss_curve_report *r, FILE *out)
@@ -75,9 +87,6 @@ static void write_numbers(const struct ss_curve_report *r, FILE *out)
 
 int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err)
 {
-    const char *names[MOST_CARDS];
-    int n = cards_of(r, names);
-
     if (r->by == SS_CURVES_BY_HALF)
         fprintf(out,
                 "Fitted on half of the shapes, drawn by seed %llu, and scored on the other half, in %%\n",
@@ -86,19 +95,14 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struc
         fprintf(out, "Fitted on the other cards of its generation, or else on all others, and scored on a "
                      "card by its data "
                      "sheet, in %%\n");
-    fprintf(out, "%-44s %5s %6s %6s %6s %6s  median on\n", "", "", "", "", "", "");
-    fprintf(out, "%-44s %5s %6s %6s %6s %6s ", "kind", "rows", "mean", "median", "worst", "bias");
-    for (int k = 0; k < n; k++)
-        fprintf(out, " %6.6s", names[k]);
-    fputc('\n', out);
-    for (int i = 0; i < r->nscores;)
-        i = write_kind(r, i, names, n, out);
+    fputs("(behind the bias: the median on each card)\n", out);
+    int rc = write_scores(r, out);
     for (unsigned long i = 0; i < r->notes.n; i++)
         fprintf(out, "note: %s\n", r->notes.text[i]);
     if (r->unread)
         fprintf(out, "%d rows have no curve: calibrate --microbench TABLE says why\n", r->unread);
     write_numbers(r, out);
-    return r->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
+    return rc || r->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 static json_t *score_object(const void *score)

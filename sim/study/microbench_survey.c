@@ -179,25 +179,36 @@ void ss_survey_free(struct ss_survey *s)
 
 int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
-    int reasons = 0;
+    static const struct ss_column columns[] = {
+        {"platform", "platform", "%-s", 1, 0}, {"kind", "kind", "%-s", 1, 0},
+        {"rows", "rows", "%.0f", 1, 0},        {"mean", "mean", "%.1f", 1, 0},
+        {"median", "median", "%.1f", 1, 2},    {"worst", "worst", "%.1f", 1, 0},
+        {"bias", "bias %", "%+.1f", 1, 0}};
+    int rc = SS_OK;
 
-    fprintf(out, "%-28s %-30s %5s %8s %8s %8s %8s\n", "platform", "kind", "rows", "mean", "median", "worst",
-            "bias %");
-    for (int i = 0; i < s->ngroups; i++) {
-        const struct ss_survey_group *g = &s->groups[i];
-        if (!g->why)
-            fprintf(out, "%-28s %-30s %5d %8.1f %8.1f %8.1f %+8.1f\n", g->gpu, g->kind, g->rows,
-                    g->error.mean_abs, g->error.median_abs, g->error.worst_abs, g->error.bias);
-        reasons += g->why != NULL;
+    for (int refused = 0; refused < 2 && !rc; refused++) {
+        struct ss_grid grid;
+        ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+        for (int i = 0; i < s->ngroups; i++) {
+            const struct ss_survey_group *g = &s->groups[i];
+            struct ss_row r = {0};
+            SS_ADD(&r, SS_KEY("platform", g->gpu), SS_SAME(g, kind), SS_SAME(g, rows),
+                   SS_KEY("mean", g->error.mean_abs), SS_KEY("median", g->error.median_abs),
+                   SS_KEY("worst", g->error.worst_abs), SS_KEY("bias", g->error.bias));
+            if (refused && g->why)
+                ss_grid_span(&grid, &r, "mean", "%s", g->why);
+            else if (!refused && !g->why)
+                ss_grid_row(&grid, &r);
+        }
+        if (refused && grid.nrows)
+            fputs("\nNot priced\n", out);
+        if (refused && !grid.nrows)
+            ss_grid_free(&grid);
+        else
+            rc = ss_grid_end(&grid, NULL, out);
     }
-    if (reasons)
-        fprintf(out, "\nNot priced\n");
-    for (int i = 0; i < s->ngroups; i++)
-        if (s->groups[i].why)
-            fprintf(out, "%-28s %-30s %5d  %s\n", s->groups[i].gpu, s->groups[i].kind, s->groups[i].rows,
-                    s->groups[i].why);
     fprintf(out, "\n%d of %d rows priced\n", s->npriced, s->nrows);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 static json_t *group_object(const void *group)

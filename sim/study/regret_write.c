@@ -36,27 +36,21 @@ static void fill_group(struct ss_row *to, const struct ss_regret_group *g)
 
 /* ---- for people ---- */
 
-static void print_groups(const struct ss_regret_table *t, FILE *out)
+static int print_groups(const struct ss_regret_table *t, const struct ss_display *view, FILE *out)
 {
-    char setting[24];
-    const struct ss_column columns[] = {{"setting", t->name, setting, 1},
-                                        {"ran", "ran", " %5.0f", 1},
-                                        {"oom", "oom", " %5.0f", 1},
-                                        {"regret_pct", "regret", " %7.1f", 1},
-                                        {"regret_of_3_pct", "of 3", " %6.1f", 1},
-                                        {"pairs_right_pct", "pairs", " %6.1f", 1},
-                                        {"false_fits", "fits", " %5.0f", 1},
-                                        {"false_refusals", "ref.", " %5.0f", 1},
-                                        {"chosen", "predicted best", "  %-28s", 1},
-                                        {"best", "measured best", " %s", 1}};
-    int wide = 24;
+    const struct ss_column columns[] = {{"setting", t->name, "%-s", 1, 0},
+                                        {"ran", "ran", "%.0f", 1, 0},
+                                        {"oom", "oom", "%.0f", 1, 1},
+                                        {"regret_pct", "regret", "%.1f", 1, 0},
+                                        {"regret_of_3_pct", "of 3", "%.1f", 1, 0},
+                                        {"pairs_right_pct", "pairs", "%.1f", 1, 0},
+                                        {"false_fits", "fits", "%.0f", 1, 1},
+                                        {"false_refusals", "ref.", "%.0f", 1, 1},
+                                        {"chosen", "predicted best", "%-s", 1, 0},
+                                        {"best", "measured best", "%-s", 1, 0}};
+    struct ss_grid grid;
 
-    for (int i = 0; i < t->ngroups; i++) {
-        int n = (int)strlen(t->groups[i].best->setting);
-        wide = n > wide ? n : wide;
-    }
-    snprintf(setting, sizeof setting, "%%-%ds", wide);
-    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int i = 0; i <= t->ngroups; i++) {
         struct ss_row r = {0};
         char mean[48];
@@ -69,22 +63,27 @@ static void print_groups(const struct ss_regret_table *t, FILE *out)
             fill_counts(&r, &t->mean);
             SS_ADD(&r, SS_KEY("setting", mean), SS_KEY("chosen", ""), SS_KEY("best", ""));
         }
-        ss_row_text(&r, columns, i < t->ngroups ? SS_ARRAY_LEN(columns) : SS_ARRAY_LEN(columns) - 2, out);
+        ss_grid_row(&grid, &r);
     }
+    return ss_grid_end(&grid, view, out);
 }
 
-static void print_slices(const struct ss_regret_table *t, FILE *out)
+static int print_slices(const struct ss_regret_table *t, const struct ss_display *view, FILE *out)
 {
     static const char *const titles[SS_REGRET_BY_COUNT] = {
         "", "by tensor ranks", "by micro batch",
         "by measured MFU (the whole attention square, over the peak of the GEMM precision)"};
 
-    ss_summary_heads("Errors in % of rows that ran", out);
+    struct ss_grid grid;
+
+    fputs("\nErrors of rows that ran\n", out);
+    ss_summary_begin(&grid);
     for (int i = 0; i < t->nslices; i++) {
         if (i && t->slices[i].by != t->slices[i - 1].by)
-            fprintf(out, "%s\n", titles[t->slices[i].by]);
-        ss_summary_print(&t->slices[i].of, out);
+            ss_grid_line(&grid, "%s", titles[t->slices[i].by]);
+        ss_summary_add(&t->slices[i].of, &grid);
     }
+    int rc = ss_grid_end(&grid, view, out);
     if (t->nslices)
         fprintf(out, "%d of %d rows that ran are predicted to run", t->slices[0].of.right,
                 t->slices[0].of.outcomes);
@@ -92,35 +91,35 @@ static void print_slices(const struct ss_regret_table *t, FILE *out)
         fprintf(out, "%s%d of %d out of memory are predicted too large", t->nslices ? "; " : "", t->oom_right,
                 t->oom);
     fputs("\n\n", out);
+    return rc;
 }
 
-int ss_regret_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err)
+int ss_regret_write_text(const struct ss_validation *v, const struct ss_display *view, FILE *out,
+                         struct ss_error *err)
 {
     struct ss_regret all;
     int rc = ss_regret_make(v, &all, err), groups = 0;
 
     if (rc)
         return rc;
-    fputs("Layouts of one job, of which four or more ran. regret: the layout predicted fastest over the one "
-          "measured "
-          "fastest, less\n1, in %; of 3: the best of the three predicted fastest; pairs: of those that "
-          "differ by more "
-          "than 5 %, ranked right, in %;\nfits: out of memory, predicted to fit; ref.: ran, predicted too "
-          "large or "
-          "refused.\n\n",
-          out);
+    fputs(
+        "Layouts of one job, of which four or more ran. regret: the layout predicted fastest over the one "
+        "measured fastest, less 1, in %; of 3: the best of the three predicted fastest; pairs: of those that "
+        "differ by more than 5 %, ranked right, in %; fits: out of memory, predicted to fit; ref.: ran, "
+        "predicted too large or refused.\n\n",
+        out);
     for (int i = 0; i < all.ntables; i++) {
         groups += all.tables[i].ngroups;
         if (!all.tables[i].ngroups)
             fprintf(out, "%s: no job has four layouts that ran\n", all.tables[i].name);
         else
-            print_groups(&all.tables[i], out);
-        print_slices(&all.tables[i], out);
+            SS_THEN(rc, print_groups(&all.tables[i], view, out));
+        SS_THEN(rc, print_slices(&all.tables[i], view, out));
     }
     ss_regret_free(&all);
     for (unsigned long i = 0; i < v->notes.n; i++)
         fprintf(out, "note: %s\n", v->notes.text[i]);
-    return v->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
+    return rc || v->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 /* ---- CSV ---- */

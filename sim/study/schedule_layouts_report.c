@@ -14,41 +14,61 @@ static const char *placement(const struct ss_search_layout *r)
     return ss_search_placement(r->chunks, r->v_shape);
 }
 
-static void row_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
+/* Fills a row for text; a layout without an order has its shape alone. */
+static void fill_row(struct ss_row *to, const struct ss_search_layouts *l, const struct ss_search_layout *r)
 {
-    char time[32], order[32], bound[32];
     const struct ss_summary *s = &r->summary;
-    fprintf(out, "%c %4d  %-11s %9s  %12.4g %9s %9s %6.2f %%  %5.1f %% %8.1f %8.1f  %s\n",
-            l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r),
-            ss_text_time(s->iteration_s, time, sizeof time), s->tokens_per_s_per_gpu,
-            ss_text_time(r->length, order, sizeof order), ss_text_time(r->lower_bound, bound, sizeof bound),
-            ss_search_above_bound(r->length, r->lower_bound), 100 * s->bubble_fraction,
-            r->activation / SS_GIB, s->peak_device / SS_GIB, ss_outcome_word(s->outcome));
+    SS_ADD(to, SS_KEY("best", l->best >= 0 && r == &l->rows[l->best] ? "*" : ""), SS_KEY("pp", r->stages),
+           SS_KEY("placement", placement(r)));
+    if (!r->schedule)
+        return;
+    SS_ADD(to, SS_SAME(s, iteration_s), SS_SAME(s, tokens_per_s_per_gpu), SS_SAME(r, length),
+           SS_KEY("bound", r->lower_bound), SS_KEY("above", ss_search_above_bound(r->length, r->lower_bound)),
+           SS_SAME(s, bubble_fraction), SS_SAME(r, activation), SS_KEY("device", s->peak_device),
+           SS_KEY("verdict", ss_outcome_word(s->outcome)));
 }
 
-/* Writes a shape: lengths and memory are in the units that were given. */
-static void shape_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
+static int write_text(const struct ss_search_layouts *l, const struct ss_display *view, FILE *out,
+                      struct ss_error *err)
 {
-    fprintf(out, "%c %4d  %-11s %10.6g %10.6g %7.2f %%  %5.1f %% %10.4g\n",
-            l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r), r->length,
-            r->lower_bound, ss_search_above_bound(r->length, r->lower_bound),
-            100 * r->summary.bubble_fraction, r->activation);
-}
-
-static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
-{
-    fputs(l->cluster
-              ? "    pp  placement   iteration  tokens/s/GPU     order     bound    above   bubble  act GiB  "
-                "dev GiB\n"
-              : "    pp  placement       length      bound     above   bubble     memory\n",
-          out);
-    for (int i = 0; i < l->n; i++)
-        if (l->rows[i].schedule)
-            (l->cluster ? row_text : shape_text)(l, &l->rows[i], out);
-    for (int i = 0; i < l->n; i++)
-        if (!l->rows[i].schedule)
-            fprintf(out, "  %4d  %-11s %s: %s\n", l->rows[i].stages, placement(&l->rows[i]),
-                    ss_outcome_word(l->rows[i].summary.outcome), l->rows[i].summary.reason);
+    /* lengths and memory of a shape are in the units that were given */
+    static const struct ss_column shapes[] = {{"best", "", "%-s", 1, 0},
+                                              {"pp", "pp", "%.0f", 1, 0},
+                                              {"placement", "placement", "%-s", 1, 0},
+                                              {"length", "length", "%.6g", 1, 0},
+                                              {"bound", "bound", "%.6g", 1, 0},
+                                              {"above", "above", "%.2f %%", 1, 0},
+                                              {"bubble_fraction", "bubble", "%.1f %%", 100, 0},
+                                              {"activation", "memory", "%.4g", 1, 0}};
+    static const struct ss_column times[] = {{"best", "", "%-s", 1, 0},
+                                             {"pp", "pp", "%.0f", 1, 0},
+                                             {"placement", "placement", "%-s", 1, 0},
+                                             {"iteration_s", "iteration", "%9s", 1, 0},
+                                             {"tokens_per_s_per_gpu", "tokens\n/s/GPU", "%.4g", 1, 0},
+                                             {"length", "order", "%9s", 1, 2},
+                                             {"bound", "bound", "%9s", 1, 2},
+                                             {"above", "above", "%.2f %%", 1, 0},
+                                             {"bubble_fraction", "bubble", "%.1f %%", 100, 0},
+                                             {"activation", "act\nGiB", "%.1f", 1 / SS_GIB, 0},
+                                             {"device", "GPU\nGiB", "%.1f", 1 / SS_GIB, 0},
+                                             {"verdict", "verdict", "%-s", 1, 0}};
+    struct ss_grid grid;
+    if (l->cluster)
+        ss_grid_begin(&grid, times, SS_ARRAY_LEN(times));
+    else
+        ss_grid_begin(&grid, shapes, SS_ARRAY_LEN(shapes));
+    for (int refused = 0; refused < 2; refused++)
+        for (int i = 0; i < l->n; i++) {
+            const struct ss_summary *s = &l->rows[i].summary;
+            struct ss_row r = {0};
+            fill_row(&r, l, &l->rows[i]);
+            if (refused && !l->rows[i].schedule)
+                ss_grid_span(&grid, &r, l->cluster ? "iteration_s" : "length", "%s: %s",
+                             ss_outcome_word(s->outcome), s->reason);
+            else if (!refused && l->rows[i].schedule)
+                ss_grid_row(&grid, &r);
+        }
+    int rc = ss_grid_end(&grid, view, out);
     if (l->best < 0)
         fputs("\nno layout has an order under the cap\n", out);
     else if (l->cluster)
@@ -58,7 +78,7 @@ static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_er
               out);
     else
         fputs("\n* shortest; above: how far the order may be from the best of its layout.\n", out);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 static json_t *row_json(const struct ss_search_layout *r, int cluster)
@@ -78,10 +98,11 @@ static json_t *row_json(const struct ss_search_layout *r, int cluster)
     return o;
 }
 
-int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *out, struct ss_error *err)
+int ss_search_layouts_write(const struct ss_search_layouts *l, const struct ss_display *view, FILE *out,
+                            struct ss_error *err)
 {
-    if (!json)
-        return write_text(l, out, err);
+    if (!view || !view->json)
+        return write_text(l, view, out, err);
     json_t *o = ss_json_document("schedule search"), *rows = json_array();
     for (int i = 0; i < l->n; i++)
         ss_json_append(rows, row_json(&l->rows[i], l->cluster));

@@ -12,27 +12,26 @@
 
 /* ---- compare ---- */
 
-static void integer_row(const struct ss_compare_row *r, FILE *out)
+/* Returns the most that a stage keeps. */
+static double most_kept(const struct ss_compare_row *r)
 {
     double most = 0;
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
-    fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks,
-            r->summary.iteration_s, 100 * r->summary.bubble_fraction, r->inner_bubble, most,
-            (long long)r->sends);
+    return most;
 }
 
-static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
+/* Fills a row for text; a schedule that is refused has a name alone. */
+static void fill_row(struct ss_row *to, const struct ss_compare_row *r, double best)
 {
-    char time[32];
-    double most = 0;
-    for (int s = 0; s < r->stages; s++)
-        most = fmax(most, r->activation[s]);
-    fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %%  %7.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name,
-            r->chunks, ss_text_time(r->summary.iteration_s, time, sizeof time),
-            100 * (r->summary.iteration_s / best - 1), 100 * r->summary.bubble_fraction,
-            100 * r->summary.imbalance_fraction, 1e3 * r->summary.exposed_s, (long long)r->sends,
-            most / SS_GIB, r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
+    const struct ss_summary *s = &r->summary;
+    SS_ADD(to, SS_SAME(r, name));
+    if (s->code)
+        return;
+    SS_ADD(to, SS_SAME(r, chunks), SS_SAME(s, iteration_s), SS_KEY("slower", s->iteration_s / best - 1),
+           SS_SAME(s, bubble_fraction), SS_SAME(r, inner_bubble), SS_SAME(s, imbalance_fraction),
+           SS_SAME(s, exposed_s), SS_SAME(r, sends), SS_KEY("kept", most_kept(r)),
+           SS_KEY("device", s->peak_device), SS_KEY("verdict", ss_outcome_word(s->outcome)));
 }
 
 /* Writes the activations of every stage. The table has only the largest. */
@@ -63,32 +62,53 @@ static double capacity(const struct ss_comparison *c)
     return bytes;
 }
 
-static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_error *err)
+static int compare_text(const struct ss_comparison *c, const struct ss_display *view, FILE *out,
+                        struct ss_error *err)
 {
+    static const struct ss_column steps[] = {{"name", "schedule", "%-s", 1, 0},
+                                             {"chunks", "v", "%.0f", 1, 1},
+                                             {"iteration_s", "iteration", "%.6g", 1, 0},
+                                             {"bubble_fraction", "bubble", "%.2f %%", 100, 0},
+                                             {"inner_bubble", "inside a rank", "%.6g", 1, 0},
+                                             {"kept", "in flight", "%.4g", 1, 0},
+                                             {"sends", "sends", "%.0f", 1, 1}};
+    char device[32];
+    const struct ss_column times[] = {{"name", "schedule", "%-s", 1, 0},
+                                      {"chunks", "v", "%.0f", 1, 2},
+                                      {"iteration_s", "iteration", "%9s", 1, 0},
+                                      {"slower", "slower", "%+.1f %%", 100, 0},
+                                      {"bubble_fraction", "bubble", "%.1f %%", 100, 0},
+                                      {"imbalance_fraction", "imbal-\nance", "%.1f %%", 100, 0},
+                                      {"exposed_s", "exposed", "%.1f ms", 1e3, 2},
+                                      {"sends", "sends", "%.0f", 1, 3},
+                                      {"kept", "act\nGiB", "%.1f", 1 / SS_GIB, 0},
+                                      {"device", device, "%.1f", 1 / SS_GIB, 0},
+                                      {"verdict", "verdict", "%-s", 1, 0}};
+    struct ss_grid grid;
     double best = INFINITY;
+    int rc = SS_OK;
+    snprintf(device, sizeof device, "GiB of\n%.1f", capacity(c) / SS_GIB);
     for (int i = 0; i < c->n; i++)
         if (!c->rows[i].summary.code)
             best = fmin(best, c->rows[i].summary.iteration_s);
-    int any = best < INFINITY;
-    if (any && c->cluster)
-        fprintf(out,
-                "  schedule            v iteration   slower  bubble  imbalance     exposed  sends  act GiB  "
-                "GiB/%.1f\n",
-                capacity(c) / SS_GIB);
-    else if (any)
-        fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
-    for (int i = 0; i < c->n; i++)
-        if (!c->rows[i].summary.code && c->cluster)
-            cluster_row(&c->rows[i], best, out);
-        else if (!c->rows[i].summary.code)
-            integer_row(&c->rows[i], out);
-    for (int i = 0; i < c->n; i++)
-        if (c->rows[i].summary.code)
-            fprintf(out, "  %-18s  %s: %s\n", c->rows[i].name, ss_outcome_word(c->rows[i].summary.outcome),
-                    c->rows[i].summary.reason);
-    if (any)
+    if (c->cluster)
+        ss_grid_begin(&grid, times, SS_ARRAY_LEN(times));
+    else
+        ss_grid_begin(&grid, steps, SS_ARRAY_LEN(steps));
+    for (int refused = 0; refused < 2; refused++)
+        for (int i = 0; i < c->n; i++) {
+            const struct ss_summary *s = &c->rows[i].summary;
+            struct ss_row r = {0};
+            fill_row(&r, &c->rows[i], best);
+            if (refused && s->code)
+                ss_grid_span(&grid, &r, "chunks", "%s: %s", ss_outcome_word(s->outcome), s->reason);
+            else if (!refused && !s->code)
+                ss_grid_row(&grid, &r);
+        }
+    rc = ss_grid_end(&grid, view, out);
+    if (best < INFINITY)
         stage_rows(c, out);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 /* Returns an array with a number for each stage. */
@@ -119,10 +139,11 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
     return o;
 }
 
-int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, struct ss_error *err)
+int ss_comparison_write(const struct ss_comparison *c, const struct ss_display *view, FILE *out,
+                        struct ss_error *err)
 {
-    if (!json)
-        return compare_text(c, out, err);
+    if (!view || !view->json)
+        return compare_text(c, view, out, err);
     json_t *o = ss_json_document("schedule compare"), *rows = json_array();
     for (int i = 0; i < c->n; i++)
         ss_json_append(rows, row_json(c, &c->rows[i]));

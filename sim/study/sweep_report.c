@@ -13,17 +13,6 @@ static const char *value_of(const struct ss_sweep *s, const struct ss_sweep_row 
     return s->flags[flag].value[row->at[flag]];
 }
 
-/* Returns the width of a column: that of its widest value. */
-static int width(const struct ss_sweep *s, int flag)
-{
-    size_t most = strlen(s->flags[flag].name);
-
-    for (int i = 0; i < s->flags[flag].nvalues; i++)
-        if (strlen(s->flags[flag].value[i]) > most)
-            most = strlen(s->flags[flag].value[i]);
-    return (int)most;
-}
-
 int ss_sweep_is_causal(const struct ss_sweep *s)
 {
     for (int i = 0; i < s->nrows; i++)
@@ -50,34 +39,38 @@ static void fill_row(struct ss_row *r, const struct ss_sweep *s, const struct ss
         ss_row_metrics(r, &row->summary);
 }
 
-static void write_rows(const struct ss_sweep *s, FILE *out)
+static int write_rows(const struct ss_sweep *s, const struct ss_display *view, FILE *out)
 {
     const struct ss_column figures[] = {
-        {"gpus", "GPUs", "%5.0f", 1},
-        {"iteration_ms", "iteration", " %10s", 1e-3},
-        {"mfu", "MFU %", " %6.1f", 100},
-        {"causal", "causal %", ss_sweep_is_causal(s) ? " %8.1f" : NULL, 100},
-        {"tokens_per_s_per_gpu", "tokens/s/GPU", " %12.1f", 1},
-        {"bubble_fraction", "bubble %", " %9.1f", 100},
-        {"peak_mib", "GiB", " %7.1f", 1 / 1024.0},
-        {"usd_per_iteration", "USD", ss_sweep_is_priced(s) ? " %9.3f" : NULL, 1},
-        {"verdict", "verdict", "  %s", 1}};
+        {"gpus", "GPUs", "%.0f", 1, 2},
+        {"iteration_ms", "iteration", "%10s", 1e-3, 0},
+        {"mfu", "MFU %", "%.1f", 100, 1},
+        {"causal", "causal %", ss_sweep_is_causal(s) ? "%.1f" : NULL, 100, 3},
+        {"tokens_per_s_per_gpu", "tokens\n/s/GPU", "%.1f", 1, 1},
+        {"bubble_fraction", "bubble\n%", "%.1f", 100, 4},
+        {"peak_mib", "GiB", "%.1f", 1 / 1024.0, 0},
+        {"usd_per_iteration", "USD", ss_sweep_is_priced(s) ? "%.3f" : NULL, 1, 0},
+        {"verdict", "verdict", "%-s", 1, 0}};
+    struct ss_column columns[SS_SWEEP_FLAGS + SS_ARRAY_LEN(figures)];
+    size_t n = 0;
+    struct ss_grid grid;
 
     for (int f = 0; f < s->nflags; f++)
-        fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
-    ss_row_heads(figures, SS_ARRAY_LEN(figures), out);
+        columns[n++] = (struct ss_column){s->flags[f].name, s->flags[f].name, "%-s", 1, 0};
+    for (size_t i = 0; i < SS_ARRAY_LEN(figures); i++)
+        columns[n++] = figures[i];
+    ss_grid_begin(&grid, columns, n);
     for (int i = 0; i < ss_sweep_shown(s); i++) {
         const struct ss_summary *u = &s->rows[i].summary;
         struct ss_row r = {0};
-        for (int f = 0; f < s->nflags; f++)
-            fprintf(out, "%-*s  ", width(s, f), value_of(s, &s->rows[i], f));
         fill_row(&r, s, &s->rows[i]);
         SS_ADD(&r, SS_KEY("causal", ss_text_causal_mfu(u)));
         if (u->outcome == SS_OUTCOME_REFUSED)
-            fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
+            ss_grid_span(&grid, &r, "gpus", "%s: %s", ss_outcome_word(u->outcome), u->reason);
         else
-            ss_row_text(&r, figures, SS_ARRAY_LEN(figures), out);
+            ss_grid_row(&grid, &r);
     }
+    return ss_grid_end(&grid, view, out);
 }
 
 static void write_best(const struct ss_sweep *s, const char *what, int best, FILE *out)
@@ -128,16 +121,17 @@ static void write_rest(const struct ss_sweep *s, FILE *out)
             fprintf(out, "(%d %s, left out)\n", s->left_out[outcome], ss_outcome_word(outcome));
 }
 
-static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
+static int write_text(const struct ss_sweep *s, const struct ss_display *view, FILE *out,
+                      struct ss_error *err)
 {
     if (s->premises[0])
         fprintf(out, "%s\n\n", s->premises);
-    write_rows(s, out);
+    int rc = write_rows(s, view, out);
     write_rest(s, out);
     ss_sweep_answer(s, out);
     if (s->warnings)
         ss_text_notes("Warnings", s->warnings, 20, out);
-    return ss_report_done(out, err);
+    return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
 static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *row)
@@ -192,7 +186,7 @@ int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err
     return ss_report_done(out, err);
 }
 
-int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err)
+int ss_sweep_write(const struct ss_sweep *s, const struct ss_display *view, FILE *out, struct ss_error *err)
 {
-    return json ? write_json(s, out, err) : write_text(s, out, err);
+    return view && view->json ? write_json(s, out, err) : write_text(s, view, out, err);
 }

@@ -13,17 +13,29 @@ static const char *kind_of(const struct ss_coverage_source *s)
     return s->hybrid ? "hybrid" : s->experts ? "mixture" : "dense";
 }
 
-static void print(const struct ss_coverage *c, const char *name, FILE *out)
+static int print(const struct ss_coverage *c, const char *name, const struct ss_display *view, FILE *out)
 {
-    fprintf(out, "%s\n  %-24s %-8s %6s %8s %9s %8s\n", name, "source", "models", "runs", "counted",
-            "inside %", "band +-%");
-    for (int i = 0; i < c->n; i++) {
+    static const struct ss_column columns[] = {
+        {"source", "source", "%-s", 1, 0},    {"models", "models", "%-s", 1, 0},
+        {"runs", "runs", "%.0f", 1, 0},       {"weight", "counted", "%.0f", 1, 0},
+        {"inside", "inside %", "%.0f", 1, 0}, {"pct", "band +-%", "%.1f", 1, 0}};
+    const struct ss_keyed last[] = {SS_KEY("inside", 100 * c->by_source), SS_KEY("inside", 100 * c->by_run)};
+    struct ss_grid grid;
+
+    fprintf(out, "%s\n", name);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+    for (int i = 0; i < c->n + 2; i++) {
         const struct ss_coverage_source *s = &c->sources[i];
-        fprintf(out, "  %-24s %-8s %6d %8.0f %9.0f %8.1f\n", s->name[0] ? s->name : "-", kind_of(s), s->runs,
-                s->weight, 100 * s->inside, s->pct);
+        struct ss_row r = {0};
+        if (i < c->n)
+            SS_ADD(&r, SS_KEY("source", s->name[0] ? s->name : "-"), SS_KEY("models", kind_of(s)),
+                   SS_SAME(s, runs), SS_SAME(s, weight), SS_KEY("inside", 100 * s->inside), SS_SAME(s, pct));
+        else
+            SS_ADD(&r, SS_KEY("source", i == c->n ? "mean of the sources" : "all runs"), SS_KEY("models", ""),
+                   SS_KEY_IF(i > c->n, "weight", c->weight), last[i - c->n]);
+        ss_grid_row(&grid, &r);
     }
-    fprintf(out, "  %-24s %-8s %6s %8s %9.1f\n", "mean of the sources", "", "", "", 100 * c->by_source);
-    fprintf(out, "  %-24s %-8s %6s %8.0f %9.1f\n", "all runs", "", "", c->weight, 100 * c->by_run);
+    return ss_grid_end(&grid, view, out);
 }
 
 static json_t *source_object(const void *source)
@@ -41,8 +53,10 @@ static json_t *object(const struct ss_coverage *c)
                      SS_SAME(c, weight), SS_KEY("sources", SS_LIST(source_object, c->sources, c->n)));
 }
 
-int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct ss_error *err)
+int ss_coverage_write(const struct ss_bands *bands, const struct ss_display *view, FILE *out,
+                      struct ss_error *err)
 {
+    const int json = view && view->json;
     json_t *o = json ? ss_json_document("validate") : NULL;
     int rc = SS_OK;
 
@@ -52,7 +66,7 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
         fprintf(
             out,
             "Bands made without a source against that source's runs; they claim %.0f %%. A run of a table "
-            "whose runs\nare not independent counts as less than one.\n",
+            "whose runs are not independent counts as less than one.\n",
             100 * SS_BAND_SHARE);
     for (int i = 0; i < 3 && !rc; i++) {
         struct ss_coverage c;
@@ -65,7 +79,7 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
         if (json)
             SS_PUT(o, SS_KEY(names[i], object(&c)));
         else
-            print(&c, i == 2 ? names[0] : names[i], out);
+            rc = print(&c, i == 2 ? names[0] : names[i], view, out) ? ss_nomem(err) : SS_OK;
         ss_coverage_free(&c);
     }
     if (rc)

@@ -8,24 +8,6 @@
 #include "report/common.h"
 #include "study/study_internal.h"
 
-static const char *number(double value, const char *fmt, char *buf, size_t size)
-{
-    if (isfinite(value) && value != 0)
-        snprintf(buf, size, fmt, value);
-    else
-        ss_copy(buf, size, "-");
-    return buf;
-}
-
-static const char *error_text(double error, char *buf, size_t size)
-{
-    if (isfinite(error))
-        snprintf(buf, size, "%+.1f", error);
-    else
-        ss_copy(buf, size, "-");
-    return buf;
-}
-
 static json_t *figures(const struct ss_summary *s)
 {
     json_t *o = json_object();
@@ -73,85 +55,83 @@ static const char *verdict(const struct ss_validation_row *r, char *buf, size_t 
     return buf;
 }
 
-static void print_reasons(const struct ss_validation_row *r, int id_width, FILE *out)
+static void add_reasons(const struct ss_validation_row *r, struct ss_grid *grid)
 {
+    char full[96] = "";
+
     if (r->reason[0])
-        fprintf(out, "%*s %s\n", id_width, "", r->reason);
-    if (r->none.seconds > 0)
-        fprintf(out, "%*s recompute unknown: nothing %.1f ms, %.0f MiB", id_width, "", 1e3 * r->none.seconds,
-                r->none.bytes / SS_MIB);
+        ss_grid_line(grid, "  %s: %s", r->id, r->reason);
     if (r->full.seconds > 0)
-        fprintf(out, "; everything %.1f ms, %.0f MiB", 1e3 * r->full.seconds, r->full.bytes / SS_MIB);
+        snprintf(full, sizeof full, "; everything %.1f ms, %.0f MiB", 1e3 * r->full.seconds,
+                 r->full.bytes / SS_MIB);
     if (r->none.seconds > 0)
-        fputc('\n', out);
+        ss_grid_line(grid, "  %s: recompute unknown: nothing %.1f ms, %.0f MiB%s", r->id,
+                     1e3 * r->none.seconds, r->none.bytes / SS_MIB, full);
 }
 
-static void print_rows(const struct ss_validation *v, FILE *out)
+static int print_rows(const struct ss_validation *v, const struct ss_display *view, FILE *out)
 {
-    char id[24], configuration[24], text[80];
-    const struct ss_column columns[] = {{"id", "id", id, 1},
-                                        {"configuration", "configuration", configuration, 1},
-                                        {"measured_ms", "measured", " %10.1f", 1},
-                                        {"predicted_ms", "predicted", " %10.1f", 1},
-                                        {"error_pct", "error", " %+7.1f", 1},
-                                        {"measured_mib", "measured", " %8.0f", 1},
-                                        {"predicted_mib", "predicted", " %8.0f", 1},
-                                        {"memory_error_pct", "error", " %+7.1f", 1},
-                                        {"known_quality", "quality", "  %-10s", 1},
-                                        {"judged", "measured, verdict", " %s", 1}};
-    int wide = 4, wider = 13;
+    static const struct ss_column columns[] = {{"id", "id\n", "%-s", 1, 0},
+                                               {"configuration", "configuration\n", "%-s", 1, 2},
+                                               {"measured_ms", "measured\nms", "%.1f", 1, 0},
+                                               {"predicted_ms", "predicted\nms", "%.1f", 1, 0},
+                                               {"error_pct", "error\n%", "%+.1f", 1, 0},
+                                               {"measured_mib", "measured\nMiB", "%.0f", 1, 0},
+                                               {"predicted_mib", "predicted\nMiB", "%.0f", 1, 0},
+                                               {"memory_error_pct", "error\n%", "%+.1f", 1, 0},
+                                               {"known_quality", "quality\n", "%-s", 1, 3},
+                                               {"judged", "measured,\nverdict", "%-s", 1, 0}};
+    struct ss_grid grid;
 
-    for (int i = 0; i < v->nrows; i++) {
-        int a = (int)strlen(v->rows[i].id), b = (int)strlen(v->rows[i].configuration);
-        wide = a > wide && a <= 44 ? a : wide;
-        wider = b > wider ? b : wider;
-    }
-    snprintf(id, sizeof id, "%%-%ds", wide);
-    snprintf(configuration, sizeof configuration, " %%-%ds", wider);
-    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", wide, "", wider, "", "ms", "ms", "%", "MiB", "MiB",
-            "%");
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int i = 0; i < v->nrows; i++) {
         const struct ss_validation_row *of = &v->rows[i];
         struct ss_row r = {0};
+        char text[80];
         fill_row(&r, of, false);
         SS_ADD(&r, SS_KEY("known_quality", of->quality[0] ? of->quality : "-"),
                SS_KEY("judged", verdict(of, text, sizeof text)));
-        ss_row_text(&r, columns, SS_ARRAY_LEN(columns), out);
-        print_reasons(of, wide, out);
+        ss_grid_row(&grid, &r);
+        add_reasons(of, &grid);
     }
+    return ss_grid_end(&grid, view, out);
 }
 
-static void print_stat(const struct ss_error_stat *s, FILE *out)
+static const struct ss_column summary_columns[] = {
+    {"name", "errors, %\n", "%-s", 1, 0},        {"time_n", "time:\nrows", "%.0f", 1, 0},
+    {"time_mean", "\nmean", "%.2f", 1, 0},       {"time_median", "\nmedian", "%.2f", 1, 2},
+    {"time_worst", "\nworst", "%.1f", 1, 0},     {"time_bias", "\nbias", "%+.2f", 1, 0},
+    {"memory_n", "memory:\nrows", "%.0f", 1, 0}, {"memory_mean", "\nmean", "%.2f", 1, 0},
+    {"memory_median", "\nmedian", "%.2f", 1, 2}, {"memory_worst", "\nworst", "%.1f", 1, 0},
+    {"memory_bias", "\nbias", "%+.2f", 1, 0},    {"right", "outcomes\nright", "%8s", 1, 0}};
+
+void ss_summary_begin(struct ss_grid *grid)
 {
-    if (s->n)
-        fprintf(out, " %5d %6.2f %6.2f %6.1f %+7.2f ", s->n, s->mean_abs, s->median_abs, s->worst_abs,
-                s->bias);
-    else
-        fprintf(out, " %5d %6s %6s %6s %7s ", 0, "-", "-", "-", "-");
+    ss_grid_begin(grid, summary_columns, SS_ARRAY_LEN(summary_columns));
 }
 
-void ss_summary_heads(const char *what, FILE *out)
+void ss_summary_add(const struct ss_validation_summary *s, struct ss_grid *grid)
 {
-    fprintf(out, "\n%-32s %-36s %-36s %s\n", what, "time", "memory", "outcomes");
-    fprintf(out, "%-32s", "");
-    for (int i = 0; i < 2; i++)
-        fprintf(out, " %5s %6s %6s %6s %7s ", "rows", "mean", "median", "worst", "bias");
-    fputs("   right\n", out);
-}
+    const double time = s->time.n ? 1 : NAN, memory = s->memory.n ? 1 : NAN;
+    char name[sizeof s->name + 2], right[32] = "";
+    struct ss_row r = {0};
 
-void ss_summary_print(const struct ss_validation_summary *s, FILE *out)
-{
-    fprintf(out, "  %-30s", s->name);
-    print_stat(&s->time, out);
-    print_stat(&s->memory, out);
+    snprintf(name, sizeof name, "  %s", s->name);
+
     if (s->outcomes)
-        fprintf(out, "%5d of %d", s->right, s->outcomes);
-    fputc('\n', out);
+        snprintf(right, sizeof right, "%d of %d", s->right, s->outcomes);
+    SS_ADD(&r, SS_KEY("name", name), SS_KEY("time_n", s->time.n),
+           SS_KEY("time_mean", time * s->time.mean_abs), SS_KEY("time_median", time * s->time.median_abs),
+           SS_KEY("time_worst", time * s->time.worst_abs), SS_KEY("time_bias", time * s->time.bias),
+           SS_KEY("memory_n", s->memory.n), SS_KEY("memory_mean", memory * s->memory.mean_abs),
+           SS_KEY("memory_median", memory * s->memory.median_abs),
+           SS_KEY("memory_worst", memory * s->memory.worst_abs),
+           SS_KEY("memory_bias", memory * s->memory.bias), SS_KEY("right", right));
+    ss_grid_row(grid, &r);
 }
 
 /* Prints the mean over sources. Every source weighs the same, however many rows it has. */
-static void print_over_sources(const struct ss_validation *v, FILE *out)
+static void add_over_sources(const struct ss_validation *v, struct ss_grid *grid)
 {
     double mean = 0, means[1024];
     int n = 0;
@@ -163,61 +143,79 @@ static void print_over_sources(const struct ss_validation *v, FILE *out)
         }
     ss_sort(means, (size_t)n);
     if (n > 1)
-        fprintf(out, "  over the %d sources: mean %.2f, median %.2f of their mean time errors\n", n, mean / n,
-                ss_median(means, (size_t)n));
+        ss_grid_line(grid, "  over the %d sources: mean %.2f, median %.2f of their mean time errors", n,
+                     mean / n, ss_median(means, (size_t)n));
 }
 
-static void print_summaries(const struct ss_validation *v, FILE *out)
+static int print_summaries(const struct ss_validation *v, const struct ss_display *view, FILE *out)
 {
     static const char *const titles[] = {"by model",     "by GPU",
                                          "by precision", "by source and platform",
                                          "by outcome",   "not in any figure above, by quality"};
 
-    ss_summary_heads("Errors in %", out);
-    ss_summary_print(&v->all, out);
+    struct ss_grid grid;
+
+    fputc('\n', out);
+    ss_summary_begin(&grid);
+    ss_summary_add(&v->all, &grid);
     for (int g = 0; g < SS_BY_COUNT; g++) {
         if (!v->ngroups[g])
             continue;
-        fprintf(out, "%s\n", titles[g]);
+        ss_grid_line(&grid, "%s", titles[g]);
         for (int i = 0; i < v->ngroups[g]; i++)
-            ss_summary_print(&v->groups[g][i], out);
+            ss_summary_add(&v->groups[g][i], &grid);
         if (g == SS_BY_SOURCE)
-            print_over_sources(v, out);
+            add_over_sources(v, &grid);
     }
+    return ss_grid_end(&grid, view, out);
 }
 
-static void print_timers(const struct ss_validation *v, FILE *out)
+static void fill_timer(struct ss_row *r, const struct ss_validation_timer *t)
 {
+    SS_ADD(r, SS_SAME(t, id), SS_KEY("timer", t->name), SS_KEY("measured_ms", ss_known(1e3 * t->measured_s)),
+           SS_KEY("predicted_ms", ss_known(1e3 * t->predicted_s)),
+           SS_KEY("error_pct", ss_validation_timer_error(t)));
+}
+
+static int print_timers(const struct ss_validation *v, const struct ss_display *view, FILE *out)
+{
+    static const struct ss_column columns[] = {{"id", "Timers\n", "%-s", 1, 0},
+                                               {"timer", "of the last rank\n", "%-s", 1, 0},
+                                               {"measured_ms", "measured\nms", "%.2f", 1, 0},
+                                               {"predicted_ms", "predicted\nms", "%.2f", 1, 0},
+                                               {"error_pct", "error\n%", "%+.1f", 1, 0}};
     const struct ss_error_stat *all = &v->timer_error;
-    char a[32], b[32];
+    struct ss_grid grid;
 
     if (!v->ntimers)
-        return;
-    fprintf(out, "\n%-12s %-36s %10s %10s %7s\n", "Timers", "of the last rank", "measured", "predicted",
-            "error");
-    fprintf(out, "%-12s %-36s %10s %10s %7s\n", "", "", "ms", "ms", "%");
+        return SS_OK;
+    fputc('\n', out);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int i = 0; i < v->ntimers; i++) {
-        const struct ss_validation_timer *t = &v->timers[i];
-        fprintf(out, "%-12s %-36s %10.2f %10s %7s\n", t->id, t->name, 1e3 * t->measured_s,
-                number(1e3 * t->predicted_s, "%.2f", a, sizeof a),
-                error_text(ss_validation_timer_error(t), b, sizeof b));
+        struct ss_row r = {0};
+        fill_timer(&r, &v->timers[i]);
+        ss_grid_row(&grid, &r);
     }
+    int rc = ss_grid_end(&grid, view, out);
     if (all->n)
         fprintf(out,
                 "  %d of 1 %% of the iteration or more: mean %.2f, median %.2f, worst %.1f, bias %+.2f %%\n",
                 all->n, all->mean_abs, all->median_abs, all->worst_abs, all->bias);
+    return rc;
 }
 
-int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err)
+int ss_validation_write_text(const struct ss_validation *v, const struct ss_display *view, FILE *out,
+                             struct ss_error *err)
 {
-    print_rows(v, out);
-    print_summaries(v, out);
-    print_timers(v, out);
+    int rc = print_rows(v, view, out);
+
+    SS_THEN(rc, print_summaries(v, view, out));
+    SS_THEN(rc, print_timers(v, view, out));
     if (v->unsupported)
         fprintf(out, "unsupported: %d rows that are not modelled, counted nowhere above\n", v->unsupported);
     for (unsigned long i = 0; i < v->notes.n; i++)
         fprintf(out, "note: %s\n", v->notes.text[i]);
-    if (v->notes.lost)
+    if (rc || v->notes.lost)
         return ss_nomem(err);
     return ss_report_done(out, err);
 }
@@ -234,12 +232,10 @@ static json_t *row_object(const void *row)
 
 static json_t *timer_object(const void *timer)
 {
-    const struct ss_validation_timer *t = timer;
+    struct ss_row r = {0};
 
-    return SS_OBJECT(SS_SAME(t, id), SS_KEY("timer", t->name),
-                     SS_KEY("measured_ms", ss_known(1e3 * t->measured_s)),
-                     SS_KEY("predicted_ms", ss_known(1e3 * t->predicted_s)),
-                     SS_KEY("error_pct", ss_validation_timer_error(t)));
+    fill_timer(&r, timer);
+    return ss_json_object(r.at);
 }
 
 json_t *ss_summary_json(const struct ss_validation_summary *s)

@@ -236,7 +236,8 @@ static void explain(struct chain *c)
     int rc = fuzz_check_status(ss_explain(&c->run, &c->flags.how.options, x, &err), &err);
     for (int json = 0; !rc && json < 2; json++) {
         fuzz_text_begin(&t);
-        if (fuzz_check_status(ss_explanation_write(x, &c->run, json, t.out, &err), &err))
+        if (fuzz_check_status(
+                ss_explanation_write(x, &c->run, &(struct ss_display){.json = json}, t.out, &err), &err))
             abort();
         fuzz_text_end(&t, &c->digest);
         json ? fuzz_check_json(&t) : fuzz_check_plain(&t);

@@ -37,7 +37,7 @@ says check "ok: 2 nodes x 4 x Example-96GB"
 says show "XLink 300 GB/s a GPU and direction"
 says show "collectives of XCCL"
 # shellcheck disable=SC2086 # words
-"$program" run --platform example $job > answer
+"$program" run --verbose --platform example $job > answer
 says answer "GPUs of a node on XLink, collectives of XCCL"
 says answer "Busiest link: fabric-0-0-"
 

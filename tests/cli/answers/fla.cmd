@@ -1,2 +1,2 @@
 # RWKV-7 and native sparse attention of flash-linear-attention: kernels by kind, and that nobody measured them.
-for m in rwkv7-0.4b "$SRC/tests/models/fla/nsa.json"; do "$STEPSIM" run --platform h800 --nodes 1 --model "$m" --bf16 --seq 4096 --mbs 1 --gbs 64 --fsdp full --stack torchtitan-2026 --engine native | grep -oE '^(rwkv7|nsa).*|^tp .*|scans [0-9.]+|MLP GEMMs [0-9.]+|.*flash-linear-attention.*'; done
+for m in rwkv7-0.4b "$SRC/tests/models/fla/nsa.json"; do "$STEPSIM" run --verbose --platform h800 --nodes 1 --model "$m" --bf16 --seq 4096 --mbs 1 --gbs 64 --fsdp full --stack torchtitan-2026 --engine native | grep -oE '^(rwkv7|nsa).*|^tp .*|scans [0-9.]+|MLP GEMMs [0-9.]+|.*flash-linear-attention.*'; done

@@ -1,1 +1,1 @@
-for flags in "--straggler 3:1.5" "--slow-link nic-0-0:4" "--jitter 0.05 --replicas 2" "--straggler 3:1.5 --measured 30s"; do "$STEPSIM" run --job 8b-16 $flags --engine native | sed -n "s/.* an iteration\( (measured [0-9.]* s\)*.*/$flags:\1/p; /measurement/,/jitter/p"; done
+for flags in "--straggler 3:1.5" "--slow-link nic-0-0:4" "--jitter 0.05 --replicas 2" "--straggler 3:1.5 --measured 30s"; do "$STEPSIM" run --verbose --job 8b-16 $flags --engine native | sed -n "s/.* an iteration\( (measured [0-9.]* s\)*.*/$flags:\1/p; /measurement/,/jitter/p"; done

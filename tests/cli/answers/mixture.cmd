@@ -1,2 +1,2 @@
 # The layout of a mixture of experts says where they are, and experts over more ranks are among what makes it fit
-"$STEPSIM" run --engine native --platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 --gbs 256 --pp 2 --ep 2 --use-distributed-optimizer --moe-grouped-gemm --moe-token-dispatcher-type flex --report page.html | grep -oE '^tp .*stack|--expert-model.*'; grep -oE 'tp 1, pp 2[^<]*sequence' page.html | head -n 1
+"$STEPSIM" run --verbose --engine native --platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 --gbs 256 --pp 2 --ep 2 --use-distributed-optimizer --moe-grouped-gemm --moe-token-dispatcher-type flex --report page.html | grep -oE '^tp .*stack|--expert-model.*'; grep -oE 'tp 1, pp 2[^<]*sequence' page.html | head -n 1

@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 j="--platform h100 --nodes 4 --model llama3.1-8b --bf16 --seq 8192 --mbs 1 --gbs 64 --tp 2 --sequence-parallel --num-layers 8"; "$STEPSIM" sweep $j --vary packed-lengths=fixed:4097,fixed:8192 | sed -n '4,5p;/^fastest/p'; "$STEPSIM" compare $j --packed-lengths fixed:8192 --with "--packed-lengths fixed:4097" | grep -E '^B is|padding'; "$STEPSIM" run $j --packed-lengths fixed:4097 --json | grep padding; echo "1 - 4097/8192 = 0.4998779"

@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 "$STEPSIM" run --job "$SRC/workloads/jobs/8b-16.args" --engine native --level layer --json > r.json; "$STEPSIM" run --job r.json --json | cmp - r.json && echo the same bytes; "$STEPSIM" run --job r.json --engine simgrid --level chunk --json | grep -E '"(engine|level)"'; "$STEPSIM" plan --job r.json | head -1; "$STEPSIM" sweep --job r.json --vary tp=2,4 | head -3

@@ -1,1 +1,1 @@
-for s in "--spread 0 --spread-seed 3" "--spread-seed 3" "--gpus-per-node 1 --spread-seed 3"; do echo "$s"; "$STEPSIM" run --engine native --platform h800 --nodes 1 --model qwen2.5-0.5b --bf16 --seq 1024 --mbs 1 --gbs 8 $s | grep -A1 draws; done
+for s in "--spread 0 --spread-seed 3" "--spread-seed 3" "--gpus-per-node 1 --spread-seed 3"; do echo "$s"; "$STEPSIM" run --verbose --engine native --platform h800 --nodes 1 --model qwen2.5-0.5b --bf16 --seq 1024 --mbs 1 --gbs 8 $s | grep -A1 draws; done

@@ -19,4 +19,4 @@ awk -v total=1 -f "$SRC/docs/guide/deepseek-v3-pair.awk" steps | awk '{ e = 100 
 # Time in which no kernel runs: gaps of 2 us, the profile's median; what a longer latency adds counts the kernels
 busy() { "$STEPSIM" plan $job --steps 7 --set ss.kernel_latency=$1 | awk -F, '$1 == "FB" && $3 == 1 && $4 == "compute" { s += $10 } END { printf "%.6f\n", s }'; }
 echo "$(busy 101us) $(busy 100us)" | awk '{ e = 4.754 - 2 * ($1 - $2); print "no kernels", (e < 3 && e > -3 ? "within 3 ms" : e " ms") }'
-"$STEPSIM" run $job --engine native --tolerance 15 > /dev/null && echo "step within 15 %"
+"$STEPSIM" run --verbose $job --engine native --tolerance 15 > /dev/null && echo "step within 15 %"

@@ -1,4 +1,5 @@
 # nemo.collections.llm.recipes.llama31_405b with 8 virtual stages: 126 layers, embedding and loss by 8 x 8
+export STEPSIM_COLUMNS=1000 # whole lines
 cat > llama31_405b.yaml <<'Y'
 model:
   config: {_target_: nemo.collections.llm.gpt.model.llama.Llama31Config405B, seq_length: 8192}
@@ -24,4 +25,4 @@ trainer:
     ddp: {overlap_grad_reduce: true, overlap_param_gather: true, average_in_collective: true, check_for_nan_in_grad: true}
 optim: {_target_: x, config: {_target_: x, optimizer: adam, use_distributed_optimizer: true}}
 Y
-"$STEPSIM" run --platform h100 --job llama31_405b.yaml | sed -n '2,4p; /^Warnings/,/^$/p'
+"$STEPSIM" run --verbose --platform h100 --job llama31_405b.yaml | sed -n '4,6p; /^Warnings/,/^$/p'

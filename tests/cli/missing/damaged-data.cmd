@@ -1,4 +1,5 @@
 # A name that is there but cannot be read is an error of that file, not a name that is not there.
+export STEPSIM_COLUMNS=1000 # whole lines
 mkdir -p sd/workloads/models sd/workloads/stacks sd/platforms sd/validation
 echo '{ "x": , }' > sd/workloads/models/qwen2.5-14b.json
 echo '<stack>' > sd/workloads/stacks/mine.xml
@@ -12,7 +13,7 @@ export STEPSIM_DATA=sd
 "$STEPSIM" list stacks --json || echo "exit $?"
 "$STEPSIM" platform import "$SRC/tests/unit/data/lstopo-h800-8-switch.xml" || echo "exit $?"
 "$STEPSIM" calibrate --platform h800 --prop ss.gemm.efficiency.fp16 --log t.log --job t.args || echo "exit $?"
-"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 32 || echo "exit $?"
+"$STEPSIM" run --verbose --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 32 || echo "exit $?"
 # A platform that is gone does not stop a fit, and a cluster of one's own that is no template does not stop an import or a list.
 sed -i 's/--platform v100/--platform gone/' t.args
 "$STEPSIM" calibrate --platform h800 --prop ss.gemm.efficiency.fp16 --log t.log --job t.args 2>&1 | grep 'a job of'

@@ -8,6 +8,6 @@ for kind in png pdf; do
 done
 PATH=/nowhere "$STEPSIM" platform draw h800 --nodes 2 -o y.png; echo $?
 "$STEPSIM" platform draw h800 --nodes 2 -o y.jpg; echo $?
-"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 64 -o y.png; echo $?
-"$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 64 --gantt y.pdf --report y.pdf; echo $?
+"$STEPSIM" run --verbose --platform h800 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 64 -o y.png; echo $?
+"$STEPSIM" run --verbose --platform h800 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 64 --gantt y.pdf --report y.pdf; echo $?
 "$STEPSIM" platform draw h800 --nodes 2 -o words.png > words.png 2>&1; echo text > t.png; "$STEPSIM" platform draw h800 --nodes 2 -o t.png; echo $?; ls

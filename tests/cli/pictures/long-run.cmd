@@ -9,6 +9,6 @@ sed -n 's/.*id="data">\([^<]*\)<.*/\1/p' r.html | base64 -d | gunzip | grep -o '
 sed 's/9600000000s/9600000000000s/' long.prog > longer.prog
 "$STEPSIM" program read longer.prog || echo "exit $?"
 for engine in native simgrid; do
-    "$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 32 --straggler 0:1000000 \
+    "$STEPSIM" run --verbose --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 32 --straggler 0:1000000 \
         --straggler 0:1000000 --straggler 0:1000000 --engine $engine || echo "exit $?"
 done

@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 job="--platform h800 --nodes 4 --model qwen2.5-14b --bf16 --tp 4 --pp 4 --seq 8192 --mbs 1 --gbs 16 --use-distributed-optimizer --sequence-parallel --overlap-grad-reduce --overlap-param-gather"; for cap in 20 31 41 100; do "$STEPSIM" schedule compare $job --schedules 1f1b,zb-v,eager-1f1b,gpipe --cap ${cap}GiB | sed -n '1,5s/ [ 0-9].*\( [0-9.]*  *[a-z]\)/\1/p'; done; "$STEPSIM" schedule compare $job --schedules 1f1b --cap 20GiB --json | grep 'reason\|capacity'; "$STEPSIM" schedule compare $job --cap 20; echo $?

@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 "$STEPSIM" schedule list | head -12

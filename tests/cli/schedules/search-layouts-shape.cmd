@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 "$STEPSIM" schedule search --pp 4 --microbatches 8 --times 2,2,2 --memory 2,0 --cap 8 --layouts --steps 50 --gantt a.svg -o best.sched; "$STEPSIM" schedule check best.sched; grep -c '<rect class="b"' a.svg; grep -o '>pp 4, v: [^<]*' a.svg; "$STEPSIM" schedule search --pp 4 --microbatches 8 --times "2,2,2;2,3,2;2,2,2;2,2,1" --memory 2,1 --cap 5 --layouts --steps 50 --json | grep -E 'placement|length|bound"|peak|best"'; "$STEPSIM" schedule search --pp 4 --vp 2 --microbatches 8 --layouts

@@ -1,3 +1,4 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 T="$SRC/validation/aic-nccl.csv.gz"
 "$STEPSIM" calibrate --microbench "$T" --leave-out half --seed 2 | head -9
 "$STEPSIM" calibrate --microbench "$T" --leave-out gpu | head -8

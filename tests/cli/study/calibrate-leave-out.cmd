@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 { printf 'id,iteration_ms,outcome,platform,stack,nodes,model,tp,pp,micro_batch,global_batch,seq_length,precision,flags\n'; for r in a,2500:llama3.1-8b,4,1 b,2400:llama3.1-8b,2,2 c,300:qwen2.5-0.5b,1,1; do echo "${r%:*},ok,h800,megatron-2407,1,${r#*:},1,32,4096,bf16,"; done; } > rows.csv; fit() { "$STEPSIM" calibrate --platform h800 --rows rows.csv --prop ss.gemm.efficiency.bf16 "$@" 2>&1; }; fit --leave-out model | sed -n '/^Times/,/^ *all/p'; fit --leave-out model --json | sed -n '/"leave_out": {/,/^  }/p'; fit --leave-out precision

@@ -1,3 +1,4 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 job="--model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --mbs 1 --sequence-parallel --use-distributed-optimizer --layout given --tokens 1T"
 "$STEPSIM" capacity --platform h800 $job --tp 2 --pp 8 --nodes 8,16 --deadline 300d | head -1
 "$STEPSIM" capacity --platform h800 $job --tp 4 --pp 8 --vp 5 --nodes 16,32,64 --deadline 102d | cut -d: -f1 | sed -n 1,3p

@@ -1,3 +1,4 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 printf 'id;platform;nodes\nr1;h100;2\n' > semicolons.csv
 printf 'ID,platform\nr1,h100\n' > letters.csv
 printf 'id, platform ,nodes\nr1,h100,2\n' > blanks.csv

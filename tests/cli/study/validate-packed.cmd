@@ -1,1 +1,2 @@
+export STEPSIM_COLUMNS=1000 # whole lines
 printf 'length,count\n300,100\n5000,7\n' > l.csv; printf 'length\n5\n-3\n' > bad.csv; head=id,iteration_ms,outcome,platform,stack,nodes,model,tp,pp,micro_batch,global_batch,seq_length,precision,flags; for l in fixed:4096 lognormal:500:1 l.csv nofile.csv bad.csv; do printf '%s\n' $head "a,900,ok,h800,megatron-2407,1,llama3.1-8b,4,1,1,32,4096,bf16,--packed-lengths $l" > t.csv; "$STEPSIM" validate t.csv | sed -n '/^a/p'; done

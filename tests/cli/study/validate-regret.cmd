@@ -1,4 +1,5 @@
 # Of the layouts of two public studies, the one predicted fastest is on average so much slower at most than the one measured fastest (%), and so many pairs are ranked right at least; whatever the number of workers.
+export STEPSIM_COLUMNS=1000 # whole lines
 "$STEPSIM" validate --regret nanotron alephalpha --workers 2 --csv two.csv --svg two.svg > two.txt && awk -F, '
     NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $at["part"] == "all" { print $1, ($at["regret_pct"] <= ($1 == "nanotron" ? 20 : 7)), ($at["pairs_right"] >= 0.8 * $at["pairs"]), $at["ran"] }

@@ -1,7 +1,8 @@
 # flags that cannot be taken: all at once, overridden by the command line, left out by --drop and --drop-unknown, which leave no error band
+export STEPSIM_COLUMNS=1000 # whole lines
 printf 'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --hidden-size 1024 --num-attention-heads 16 \\\n --use-mpi --lab-flag 3 4 --muon-scalar-optimizer lion \\\n --ampipe-degree x --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --bf16 --vocab-size 1024 --train-iters\n' > job.cmd
 run() {
-    "$STEPSIM" run --engine native --platform h100 --job job.cmd "$@"
+    "$STEPSIM" run --verbose --engine native --platform h100 --job job.cmd "$@"
 }
 run
 run --drop-unknown --muon-scalar-optimizer adam

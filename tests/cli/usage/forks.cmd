@@ -1,8 +1,9 @@
 # flags of forks: zero-bubble's schedules, padded layers, MindSpeed-LLM's names, types of optimizer states, LoRA
+export STEPSIM_COLUMNS=1000 # whole lines
 job='--num-layers 16 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 16 --bf16 --vocab-size 1024'
 run() {
     printf 'torchrun --nproc_per_node 8 pretrain_gpt.py %s %s\n' "$job" "$1" > job.cmd
-    "$STEPSIM" run --engine native --platform h100 --job job.cmd 2>&1 | sed -n '3p;/^error/p;/error:/p;/pending-backward/p'
+    "$STEPSIM" run --verbose --engine native --platform h100 --job job.cmd 2>&1 | sed -n '3p;/^error/p;/error:/p;/pending-backward/p'
 }
 run '--pipeline-model-parallel-size 8 --zero-bubble-v-schedule --enable-zb-runtime'
 run '--pipeline-model-parallel-size 8 --zero-bubble-v-schedule --zero-bubble-v-schedule-mem-setup half'

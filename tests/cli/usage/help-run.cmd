@@ -1,1 +1,1 @@
-"$STEPSIM" run --help
+"$STEPSIM" run --verbose --help

@@ -196,11 +196,12 @@ static void test_sides(void)
     struct ss_apart apart[SS_SIDES_MOST] = {0};
     struct ss_error err = {0};
 
-    CU_ASSERT_EQUAL(ss_contrast_write(NULL, apart, 2, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
-    CU_ASSERT_EQUAL(ss_contrast_write(side, NULL, 2, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
-    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 1, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
-    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 9, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
-    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 2, (enum ss_contrast_form)9, stdout, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(NULL, apart, 2, SS_CONTRAST_TEXT, NULL, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, NULL, 2, SS_CONTRAST_TEXT, NULL, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 1, SS_CONTRAST_TEXT, NULL, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 9, SS_CONTRAST_TEXT, NULL, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 2, (enum ss_contrast_form)9, NULL, stdout, &err),
+                    SS_ERR_USAGE);
     CU_ASSERT_STRING_EQUAL(err.message, "unknown form 9 of a comparison");
 }
 

@@ -41,7 +41,7 @@ static void pass(const char *text, int color, int single, const char *want)
 {
     char *got = NULL;
     size_t n = 0;
-    FILE *under = open_memstream(&got, &n), *f = ss_text_stream(under, color);
+    FILE *under = open_memstream(&got, &n), *f = ss_text_stream(under, color, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
     if (single)
         setvbuf(f, NULL, _IONBF, 0);
@@ -66,9 +66,40 @@ static void test_stream(void)
         }
 }
 
+/* Checks how a line is wrapped in so many columns. */
+static void wraps(const char *line, int width, const char *want)
+{
+    char *got = NULL;
+    size_t n = 0;
+    FILE *under = open_memstream(&got, &n), *f = ss_text_stream(under, 1, width);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(line, f);
+    CU_ASSERT_EQUAL(fclose(f), 0);
+    fclose(under);
+    if (strcmp(got, want) != 0)
+        printf("\n  '%s' instead of '%s'\n", got, want);
+    CU_ASSERT_STRING_EQUAL(got, want);
+    free(got);
+}
+
+static void test_wrap(void)
+{
+    wraps("one two three\n", 13, "one two three\n");
+    wraps("one two three\n", 12, "one two\n  three\n");
+    wraps("  - one two three four\n\nx", 12, "  - one two\n    three\n    four\n\nx");
+    wraps("abcdefghijklmnop qr st\n", 6, "abcdefghijklmnop\n  qr\n  st\n");
+    wraps("it takes 23.28 s and more\n", 14, "it takes\n  23.28 s and\n  more\n");
+    wraps("h\xc3\xa4h\xc3\xa4 \x1b[1;32mfits\x1b[0m now\n", 9,
+          "h\xc3\xa4h\xc3\xa4 \x1b[1;32mfits\x1b[0m\n  now\n");
+    /* flags: a shell takes the lines as one, and a value stays beside its flag */
+    wraps("best: --tp 2 --pp 4 --cp 1\n", 22, "best: --tp 2 --pp 4 \\\n  --cp 1\n");
+    wraps("best: --tp 2 --pp 4 --cp 1\n", 18, "best: --tp 2 \\\n  --pp 4 --cp 1\n");
+    wraps("say more by --verbose or --json\n", 22, "say more by\n  --verbose or --json\n");
+}
+
 static void test_stream_fails(void)
 {
-    FILE *full = fopen("/dev/full", "w"), *f = ss_text_stream(full, 0);
+    FILE *full = fopen("/dev/full", "w"), *f = ss_text_stream(full, 0, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
     fputs("x", f);
     CU_ASSERT(fflush(f) != 0 && ferror(f));
@@ -80,6 +111,7 @@ SUITE(text)
 {
     CU_TestInfo tests[] = {{"a line", test_line},
                            {"a stream, whole and byte by byte", test_stream},
+                           {"lines that are too long", test_wrap},
                            {"a stream whose end cannot be written", test_stream_fails},
                            CU_TEST_INFO_NULL};
     return suite_run("text", NULL, NULL, tests);

@@ -396,7 +396,7 @@ static void test_searched(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(c->points[0].flags, "--nodes 1 --tp"));
     for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_CSV + 2; form++) {
         FILE *out = open_memstream(&text, &size);
-        CU_ASSERT_EQUAL(form <= SS_CAPACITY_CSV       ? ss_capacity_write(c, form, out, &err)
+        CU_ASSERT_EQUAL(form <= SS_CAPACITY_CSV       ? ss_capacity_write(c, form, NULL, out, &err)
                         : form == SS_CAPACITY_CSV + 1 ? ss_capacity_write_svg(c, 600, out, &err)
                                                       : ss_capacity_write_page(c, 0, out, &err),
                         0);

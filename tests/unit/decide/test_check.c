@@ -294,7 +294,7 @@ static void test_warnings(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
     check(&run, SS_TOLD_SECONDS, 0, run.result->iteration_s, SS_CHECK_VERDICT);
-    CU_ASSERT_EQUAL(ss_check_write(&c, &run, SS_CHECK_TEXT, out, NULL), 0);
+    CU_ASSERT_EQUAL(ss_check_write(&c, &run, SS_CHECK_TEXT, NULL, out, NULL), 0);
     fclose(out);
     const char *warnings = strstr(text, "Warnings");
     CU_ASSERT(warnings && strstr(warnings, "--use-megatron-fsdp is not active"));

@@ -173,7 +173,7 @@ static void test_refused(void)
     for (int form = SS_CONTRAST_TEXT; form <= SS_CONTRAST_CSV + 1; form++) {
         FILE *out = open_memstream(&text, &size);
         CU_ASSERT_EQUAL(form <= SS_CONTRAST_CSV
-                            ? ss_contrast_write(side, apart, 2, (enum ss_contrast_form)form, out, NULL)
+                            ? ss_contrast_write(side, apart, 2, (enum ss_contrast_form)form, NULL, out, NULL)
                             : ss_contrast_write_svg(side, apart, 2, 0, out, NULL),
                         0);
         fclose(out);

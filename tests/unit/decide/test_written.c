@@ -85,18 +85,18 @@ static void test_capacity(void)
                                                .gpu_hours = {2500, NAN, NAN},
                                                .energy_j = {5.4e9, NAN, NAN},
                                                .usd = {NAN, NAN, NAN}};
-    CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, NULL, begin(&m), NULL), 0);
     char *text = finish(&m);
     HAS(text, "2 nodes is the most at which the cost stays within 10 % of the cheapest: 2.50 k GPU-hours, "
               "1.00 days, 1.50 MWh\n");
-    HAS(text, "     1      8  refused: it is too wide\n");
+    HAS(text, "    1     8 refused: it is too wide\n");
     HAS(text, "\n2 of them train another batch than 64, which their GPUs do not divide, or not without "
               "losing layouts.\n");
     HAS(text, "fits, batch -6.2 %\n");
     HAS(text, "    62.5 kW in the mean, cooling included\n");
     free(text);
     points[2].batch = points[3].batch = 64;
-    CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, NULL, begin(&m), NULL), 0);
     text = finish(&m);
     LACKS(text, "another batch");
     free(text);
@@ -116,7 +116,7 @@ static void test_explanation(void)
         x.term[t] = 0.001 * (t + 1);
     for (int e = 0; e < SS_ELASTICITIES; e++)
         x.elasticity[e] = -0.5 + 0.125 * e;
-    CU_ASSERT_EQUAL(ss_explanation_write(&x, &run, 1, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_explanation_write(&x, &run, &(struct ss_display){.json = 1}, begin(&m), NULL), 0);
     json_t *root = finish_json(&m);
     CU_ASSERT_DOUBLE_EQUAL(number(root, "iteration_ms"), 2000, 1e-6);
     CU_ASSERT_EQUAL(number(root, "critical_stage"), 3);
@@ -192,7 +192,7 @@ static void test_search_json(void)
     struct memory m;
 
     group.confirmed_s = 1.5;
-    CU_ASSERT_EQUAL(ss_find_write(&f, 1, 0, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_find_write(&f, &(struct ss_display){.json = 1}, 0, begin(&m), NULL), 0);
     json_t *root = finish_json(&m);
     const json_t *g = json_array_get(json_object_get(root, "groups"), 0);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(g, "flags")), "--nodes 3 --seq 4096");
@@ -263,7 +263,7 @@ static void test_sharing(void)
         .limit = {.name = "leaf0.up", .bandwidth = 2.5e10, .use = {0.5, 0.25}}};
     struct memory m;
 
-    CU_ASSERT_EQUAL(ss_sharing_write(&x, 1, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_sharing_write(&x, &(struct ss_display){.json = 1}, begin(&m), NULL), 0);
     json_t *root = finish_json(&m);
     const json_t *job = json_array_get(json_object_get(root, "jobs"), 0);
     CU_ASSERT_EQUAL(number(job, "alone_ms"), 2000);
@@ -274,7 +274,7 @@ static void test_sharing(void)
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(limit, "name")), "leaf0.up");
     CU_ASSERT_EQUAL(number(limit, "bandwidth_gbps"), 25);
     json_decref(root);
-    CU_ASSERT_EQUAL(ss_sharing_write(&x, 0, begin(&m), NULL), 0);
+    CU_ASSERT_EQUAL(ss_sharing_write(&x, NULL, begin(&m), NULL), 0);
     char *text = finish(&m);
     HAS(text, "+25.0 % (+0.0 to +50.0 %)\n");
     HAS(text, "They share 1 link. Used most: leaf0.up, 25.0 GB/s, to 75.0 % on average:\n   50.0 % by a\n   "

@@ -555,8 +555,8 @@ static void test_a_full_disk_is_an_error(void)
     if (!full)
         return;
     setvbuf(full, NULL, _IONBF, 0);
-    CU_ASSERT_EQUAL(ss_report_list("schedules", 0, full, &err), SS_ERR_IO);
-    CU_ASSERT_EQUAL(ss_report_list("schedules", 1, full, &err), SS_ERR_IO);
+    CU_ASSERT_EQUAL(ss_report_list("schedules", NULL, full, &err), SS_ERR_IO);
+    CU_ASSERT_EQUAL(ss_report_list("schedules", &(struct ss_display){.json = 1}, full, &err), SS_ERR_IO);
     fclose(full);
 }
 
@@ -577,10 +577,49 @@ static void test_text_of_labels(void)
     CU_ASSERT_EQUAL(ss_report_run(&m.run, &(struct ss_report_options){0}, f, NULL), 0);
     fclose(f);
     CU_ASSERT_PTR_NOT_NULL(
-        strstr(text, "\n    1          4.0       2.0     15.0     28.0     9.0    10.0      11.0    12.0\n"));
+        strstr(text, "\n1              4.0       2.0     15.0     28.0 9.0   10.0      11.0   12.0\n"));
     CU_ASSERT_PTR_NOT_NULL(
         strstr(text, "\nJitter of 0.05, 20 iterations, ms: mean 500.0, p5 250.0, p50 375.0, p95 1000.0\n"));
     free(text);
+    drop(&m);
+}
+
+/* A screen has the answer, four of many stages and what else there is; all of it has every stage. */
+static void test_one_screen(void)
+{
+    struct made m;
+
+    make(&m, COUNT(small), small);
+    struct ss_result *r = m.run.result;
+    struct ss_stage_result *few = r->stages, *many = ss_calloc(9, sizeof *many);
+    const int nfew = r->nstages;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(many);
+    for (int s = 0; s < 9; s++)
+        many[s] = few[0];
+    r->stages = many;
+    r->nstages = 9;
+    r->critical_stage = 3;
+    r->peak_stage = 5;
+    for (int verbose = 0; verbose < 2; verbose++) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+        CU_ASSERT_EQUAL(
+            ss_report_run(&m.run, &(struct ss_report_options){.verbose = verbose, .wall_s = -1}, f, NULL), 0);
+        fclose(f);
+        int stages = 0, lines = 0;
+        for (const char *line = text; (line = strchr(line, '\n')) != NULL; lines++)
+            stages += !strncmp(++line, "stage ", 6);
+        CU_ASSERT_EQUAL(stages, verbose ? 9 : 4); /* 0, 3, 5 and 8 */
+        CU_ASSERT_EQUAL(strstr(text, "\nTimers of the last rank") != NULL, verbose);
+        CU_ASSERT_EQUAL(strstr(text, "\nnative engine, ") != NULL, verbose);
+        CU_ASSERT_EQUAL(strstr(text, "\n--verbose also shows 5 more stages, ") != NULL, !verbose);
+        CU_ASSERT(verbose || lines <= 40);
+        free(text);
+    }
+    r->stages = few;
+    r->nstages = nfew;
+    free(many);
     drop(&m);
 }
 
@@ -633,6 +672,7 @@ SUITE(report)
                            {"an error is one object", test_an_error_is_one_object},
                            {"a full disk is an error", test_a_full_disk_is_an_error},
                            {"text of labels", test_text_of_labels},
+                           {"one screen, and all of it", test_one_screen},
                            {"page of a node", test_page_of_a_node},
                            {"a time has its unit", test_time_has_its_unit},
                            CU_TEST_INFO_NULL};

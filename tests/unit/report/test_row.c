@@ -85,21 +85,97 @@ static void test_json(void)
 static void test_text(void)
 {
     static const struct ss_column columns[] = {
-        {"name", "thing", "%-6s", 1},       {"gpus", "GPUs", " %5.0f", 1},
-        {"time_ms", "time", "  %9s", 1e-3}, {"share", "share", " %+6.1f%%", 100},
-        {"once", "left out", NULL, 1},      {"large", "large", " %.3g", 1},
-        {"once", "said", "  %s", 1}};
+        {"name", "thing", "%-s", 1, 0},      {"gpus", "GPUs", "%.0f", 1, 0},
+        {"time_ms", "time", "%9s", 1e-3, 0}, {"share", "share", "%+.1f%%", 100, 0},
+        {"once", "left out", NULL, 1, 0},    {"large", "large", "%.3g", 1, 0},
+        {"once", "said", "%-s", 1, 0}};
     FILE *f = begin();
+    struct ss_grid grid;
 
-    ss_row_heads(columns, SS_ARRAY_LEN(columns), f);
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int i = 0; i < 2; i++) {
         struct ss_row r = {0};
         fill_row(&r, &two[i]);
-        ss_row_text(&r, columns, SS_ARRAY_LEN(columns), f);
+        ss_grid_row(&grid, &r);
     }
-    expect(f, "thing   GPUs       time  share large  said\n"
-              "a<b, c     8   12.34 ms  +50.0% 1.1e+12  x \"y\"\n"
-              "longest of all  1024    2.000 s      - 3  -\n");
+    CU_ASSERT_EQUAL(ss_grid_end(&grid, NULL, f), 0);
+    expect(f, "thing           GPUs      time   share    large  said\n"
+              "a<b, c             8  12.34 ms  +50.0%  1.1e+12  x \"y\"\n"
+              "longest of all  1024   2.000 s       -        3  -\n");
+}
+
+/* Writes a table of columns that are 1 + 10 + 10 + 6 and their gaps, on a display of that width, and compares. */
+static void expect_grid(int width, int color, const char *want)
+{
+    static const struct ss_column columns[] = {{"n", "n", "%.0f", 1, 0},
+                                               {"same", "always\nso", "%.0f", 1, 1},
+                                               {"less", "less\n/weight", "%.3f", 1, 2},
+                                               {"said", "verdict", "%-s", 1, 0}};
+    const struct ss_display view = {.width = width, .color = color};
+    struct ss_grid grid;
+    FILE *f = begin();
+
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+    for (int i = 0; i < 2; i++) {
+        struct ss_row r = {0};
+        SS_ADD(&r, SS_KEY("n", i), SS_KEY("same", 123456), SS_KEY("less", 0.5 + i),
+               SS_KEY("said", i ? "fits, too close to call or so" : "near limit"));
+        ss_grid_row(&grid, &r);
+    }
+    ss_grid_line(&grid, "  between");
+    ss_grid_span(&grid, &(struct ss_row){.n = 1, .at = {SS_KEY("n", 7)}}, "same", "refused: %s", "so wide");
+    CU_ASSERT_EQUAL(ss_grid_end(&grid, &view, f), 0);
+    expect(f, want);
+}
+
+static void test_grid(void)
+{
+    expect_grid(80, 0,
+                "n  always so  less/weight  verdict\n"
+                "0     123456        0.500  near limit\n"
+                "1     123456        1.500  fits, too close to call or so\n"
+                "  between\n"
+                "7  refused: so wide\n");
+    /* one line of heads takes 1 + 9 + 11 + 29 and three gaps of 2: 56; two take 1 + 6 + 7 + 29 and the gaps: 49 */
+    expect_grid(55, 1,
+                "   always     less\n"
+                "n      so  /weight  verdict\n"
+                "0  123456    0.500  \033[1;33mnear limit\033[0m\n"
+                "1  123456    1.500  \033[1;32mfits\033[0m, too close to call or so\n"
+                "  between\n"
+                "7  \033[1;31mrefused\033[0m: so wide\n");
+    expect_grid(46, 0,
+                "  always    less\n"
+                "n     so /weight verdict\n"
+                "0 123456   0.500 near limit\n"
+                "1 123456   1.500 fits, too close to call or so\n"
+                "  between\n"
+                "7 refused: so wide\n");
+    expect_grid(45, 0,
+                "in all rows: always so 123456\n"
+                "     less\n"
+                "n /weight verdict\n"
+                "0   0.500 near limit\n"
+                "1   1.500 fits, too close to call or so\n"
+                "  between\n"
+                "7 refused: so wide\n");
+    expect_grid(36, 0,
+                "in all rows: always so 123456\n"
+                "n verdict\n"
+                "0 near limit\n"
+                "1 fits, too close to call or so\n"
+                "  between\n"
+                "7 refused: so wide\n"
+                "(no room for less/weight; a wider terminal and --json have all)\n");
+    expect_grid(24, 0,
+                "in all rows: always so 123456\n"
+                "n verdict\n"
+                "0 near limit\n"
+                "1 fits, too close to\n"
+                "  call or so\n"
+                "  between\n"
+                "7 refused: so wide\n"
+                "(no room for less/weight; a wider terminal and --json have all)\n");
 }
 
 /* Keys need not have the order of the row, and one may stand twice. */
@@ -147,10 +223,8 @@ static void test_figures(void)
 
 SUITE(row)
 {
-    CU_TestInfo tests[] = {{"json", test_json},
-                           {"text", test_text},
-                           {"csv", test_csv},
-                           {"figures", test_figures},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"json", test_json}, {"text", test_text},       {"a table in less and less room", test_grid},
+        {"csv", test_csv},   {"figures", test_figures}, CU_TEST_INFO_NULL};
     return suite_run("row", NULL, NULL, tests);
 }

@@ -36,7 +36,7 @@ enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[160]; /* [row of the table]: 1 when the option was given */
-    int help, json, brief, link, timing, expanded, xml, update, coverage, regret;
+    int help, json, brief, verbose, link, timing, expanded, xml, update, coverage, regret;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* never read: --complete takes all words behind it */
     int nodes, gpus_per_node;     /* 0 = not given */
@@ -145,8 +145,10 @@ double cli_wall_s(void);
 /* Returns 1 when the descriptor is a terminal that shows colours and can rewrite a line, which TERM=dumb
  * cannot. */
 int cli_terminal(int fd);
-/* Returns 1 when text on stdout may be coloured. */
-int cli_color(const struct cli_flags *flags);
+/* Returns how many columns text on a descriptor has: $STEPSIM_COLUMNS; else on a terminal $COLUMNS, or as many as it says; and elsewhere SS_TEXT_WIDTH. */
+int cli_columns(int fd);
+/* Returns how the answer is to be written: with colours on a terminal alone, where NO_COLOR is not set. */
+struct ss_display cli_view(const struct cli_flags *flags);
 
 /* Draws what the flags ask for; run, steps and report may be NULL. A failure leaves no file. */
 int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,

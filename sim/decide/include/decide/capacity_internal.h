@@ -130,7 +130,8 @@ void ss_capacity_answers(const struct ss_capacity *c, FILE *out);
 void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out);
 /* Writes what a platform was taken to be, in lines. */
 void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out);
-int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err);
+int ss_capacity_text(const struct ss_capacity *c, const struct ss_display *view, FILE *out,
+                     struct ss_error *err);
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 

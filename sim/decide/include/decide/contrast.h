@@ -44,7 +44,8 @@ static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
 #define SS_CONTRAST_USUAL 980.0
 void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);
 
-int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err);
+int ss_contrast_text(const struct ss_contrast *c, const struct ss_display *view, FILE *out,
+                     struct ss_error *err);
 int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 

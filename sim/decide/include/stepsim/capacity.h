@@ -28,6 +28,7 @@
 #include "stepsim/search.h"
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
+#include "stepsim/text.h"
 #include "stepsim/workers.h"
 
 #ifdef __cplusplus
@@ -161,9 +162,9 @@ int ss_capacity_is_answered(const struct ss_capacity *plan);
 int ss_capacity_holds(const struct ss_capacity_point *p);
 
 enum ss_capacity_form { SS_CAPACITY_TEXT, SS_CAPACITY_JSON, SS_CAPACITY_CSV };
-/* Writes a plan. Error: SS_ERR_IO. */
-int ss_capacity_write(const struct ss_capacity *plan, enum ss_capacity_form form, FILE *out,
-                      struct ss_error *err);
+/* Writes a plan; the view, which may be NULL, is that of the text. Error: SS_ERR_IO. */
+int ss_capacity_write(const struct ss_capacity *plan, enum ss_capacity_form form,
+                      const struct ss_display *view, FILE *out, struct ss_error *err);
 /* Draws days and cost over nodes as an SVG of `width` px, 0: its own. Error: SS_ERR_IO. */
 int ss_capacity_write_svg(const struct ss_capacity *plan, double width, FILE *out, struct ss_error *err);
 /* Writes a plan as an HTML page that needs nothing else; width: of its picture. Errors: SS_ERR_IO, SS_ERR_NOMEM. */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "stepsim/explain.h"
+#include "stepsim/text.h"
 #include "stepsim/train_log.h"
 
 #ifdef __cplusplus
@@ -111,17 +112,17 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
  * because the job ran. */
 int ss_check_status(const struct ss_checked *c);
 enum ss_check_form { SS_CHECK_TEXT, SS_CHECK_BRIEF, SS_CHECK_JSON };
-/* Writes a check. Error: SS_ERR_IO. */
-int ss_check_write(const struct ss_checked *c, const struct ss_run *run, enum ss_check_form form, FILE *out,
-                   struct ss_error *err);
+/* Writes a check; the view, which may be NULL, is that of the text. Error: SS_ERR_IO. */
+int ss_check_write(const struct ss_checked *c, const struct ss_run *run, enum ss_check_form form,
+                   const struct ss_display *view, FILE *out, struct ss_error *err);
 
 /* Checks a job on each row of a CSV file: columns are flags of the job ("tp", "--tp") and at least one of seconds, ms,
  * tokens_per_s, tokens_per_s_per_gpu, samples_per_s, tflops, mfu, memory. Writes one line a row, or JSON; *status gets the exit
  * status of the worst row, where slower is worse than faster. `options` of native runs. Errors: SS_ERR_IO, SS_ERR_INPUT, and those
  * of ss_check; a refused row has a verdict. */
 int ss_check_table(const struct ss_request *job, const char *csv, const struct ss_run_options *options,
-                   const struct ss_scenario_options *how, enum ss_check_form form, FILE *out, int *status,
-                   struct ss_error *err);
+                   const struct ss_scenario_options *how, enum ss_check_form form,
+                   const struct ss_display *view, FILE *out, int *status, struct ss_error *err);
 
 #ifdef __cplusplus
 }

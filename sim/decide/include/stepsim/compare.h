@@ -6,7 +6,7 @@
  *     ss_run_scenario(...);                        with open_compute, for the kinds of kernels; stepsim/result.h
  *     ss_side_fill(&run, "vp 2", &side[0]);        a job that is refused: ss_side_refuse
  *     ss_sides_judge(&side[0], &side[1], bands, &apart[1], &err);
- *     ss_contrast_write(side, apart, n, SS_CONTRAST_TEXT, stdout, &err);
+ *     ss_contrast_write(side, apart, n, SS_CONTRAST_TEXT, NULL, stdout, &err);
  */
 #ifndef STEPSIM_COMPARE_H
 #define STEPSIM_COMPARE_H
@@ -18,6 +18,7 @@
 #include "stepsim/error.h"
 #include "stepsim/result.h"
 #include "stepsim/summary.h"
+#include "stepsim/text.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -88,9 +89,10 @@ int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struc
 enum ss_contrast_form { SS_CONTRAST_TEXT, SS_CONTRAST_JSON, SS_CONTRAST_CSV };
 /* Writes n sides, 2 <= n <= SS_SIDES_MOST; the first must not be refused. apart[i] compares side i with the
  * first; apart[0] is not read. Errors: SS_ERR_USAGE (no sides, another number of them, no such form),
- * SS_ERR_IO. */
+ * SS_ERR_IO. The view, which may be NULL, is that of the text. */
 int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, int n,
-                      enum ss_contrast_form form, FILE *out, struct ss_error *err);
+                      enum ss_contrast_form form, const struct ss_display *view, FILE *out,
+                      struct ss_error *err);
 /* Draws them as an SVG of `width` px, 0: its own: bars of time and of memory, with the range of such jobs. Error: SS_ERR_IO. */
 int ss_contrast_write_svg(const struct ss_side *side, const struct ss_apart *apart, int n, double width,
                           FILE *out, struct ss_error *err);

@@ -14,6 +14,7 @@
 #include "stepsim/pictures.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
+#include "stepsim/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,8 +121,8 @@ int ss_explain_terms(const struct ss_run *run, struct ss_explanation *out);
 /* Fills *out, of which `of` may be given, for the card of the run (pictures.h). */
 void ss_explanation_card(const struct ss_explanation *x, const struct ss_run *run, struct ss_card_steps *out);
 /* Writes an explanation as text or as JSON; `run` is the run that was explained. Error: SS_ERR_IO. */
-int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run, int json, FILE *out,
-                         struct ss_error *err);
+int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run,
+                         const struct ss_display *view, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

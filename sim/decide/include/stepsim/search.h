@@ -24,6 +24,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
+#include "stepsim/text.h"
 #include "stepsim/workers.h"
 
 #ifdef __cplusplus
@@ -149,8 +150,10 @@ int ss_find_run(const struct ss_request *base, const struct ss_find_options *opt
 int ss_find_clusters(const struct ss_sweep *vary, int most);
 /* Frees what was found. NULL is allowed. */
 void ss_find_free(struct ss_find_result *found);
-/* Writes what was found as text with the first `top` layouts of each number of nodes, or as JSON. Error: SS_ERR_IO. */
-int ss_find_write(const struct ss_find_result *found, int json, int top, FILE *out, struct ss_error *err);
+/* Writes what was found as text with the first `top` layouts of each number of nodes, or as JSON, as the view says, which may be NULL.
+ * Error: SS_ERR_IO. */
+int ss_find_write(const struct ss_find_result *found, const struct ss_display *view, int top, FILE *out,
+                  struct ss_error *err);
 /* Draws memory over time for each number of nodes, with the front and the band of the best, `width` px wide, 0: its own. Error: SS_ERR_IO. */
 int ss_find_write_svg(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err);
 /* Writes the points with all figures as a CSV table. Error: SS_ERR_IO. */

@@ -14,6 +14,7 @@
 
 #include "stepsim/error.h"
 #include "stepsim/scenario.h"
+#include "stepsim/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,7 +59,8 @@ struct ss_sharing {
 int ss_share(const struct ss_scenario *const *jobs, const char *const *names, int n,
              const struct ss_share_options *options, struct ss_sharing *out, struct ss_error *err);
 /* Writes the answer as text or as JSON. Error: SS_ERR_IO. */
-int ss_sharing_write(const struct ss_sharing *x, int json, FILE *out, struct ss_error *err);
+int ss_sharing_write(const struct ss_sharing *x, const struct ss_display *view, FILE *out,
+                     struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "stepsim/summary.h"
+#include "stepsim/text.h"
 
 /* ---- values ---- */
 enum ss_cell_kind { SS_CELL_NONE, SS_CELL_WHOLE, SS_CELL_NUMBER, SS_CELL_TEXT, SS_CELL_FLAG, SS_CELL_JSON };
@@ -122,17 +124,48 @@ void ss_row_add(struct ss_row *r, const struct ss_keyed *keys);
 void ss_row_verdict(struct ss_row *r, const struct ss_summary *s);
 /* Adds all figures of SS_METRIC_LIST. A figure that is not known has no value. */
 void ss_row_metrics(struct ss_row *r, const struct ss_summary *s);
+/* Finds the value of a key, from *at on, which the value's neighbour becomes: columns mostly stand in the order of the row. */
+struct ss_cell ss_row_find(const struct ss_row *r, const char *key, size_t *at);
+/* Returns the number in a cell; NaN of what is no number. */
+double ss_cell_value(struct ss_cell c);
 
 /* ---- text ---- */
 struct ss_column {
-    const char *key, *head;
+    const char *key,
+        *head; /* head: in one line, or in two with a '\n' between them; NULL: the table has no heads */
     const char *
-        format; /* a format of printf with blanks before it: %f or %g for a number, %s for a text or a time; NULL: the text has no such column */
+        format; /* a format of printf: %f or %g for a number, %s for a text (%-s: to the left) or a time; NULL: the text has no such column */
     double scale; /* the number that is shown, divided by the row's; for a time the factor to s */
+    int weight; /* 0: the column is always shown; else columns go, the largest first, where a table is too wide */
 };
-/* Each writes a line: the heads of the columns, or the row. A value that is not known is "-". */
-void ss_row_heads(const struct ss_column *columns, size_t n, FILE *out);
-void ss_row_text(const struct ss_row *r, const struct ss_column *columns, size_t n, FILE *out);
+/*
+ * A table for people. Its columns are as wide as what they hold; where that is wider than the view, the writer does what is needed of
+ * this, in this order: one blank between columns in place of two; columns of weight that are the same in all rows are told once, above
+ * the table; columns of weight 2 and more go; columns of text are folded; columns of weight 1 go. A line below the table names those that
+ * went. A verdict has its colour.
+ */
+struct ss_grid {
+    const struct ss_column *columns;
+    size_t n, nrows, room;
+    struct ss_grid_row *rows;
+    struct ss_arena texts;
+    bool lost; /* memory ran out */
+};
+/* Begins a table; the columns must live as long as the grid. */
+void ss_grid_begin(struct ss_grid *g, const struct ss_column *columns, size_t n);
+/* Adds a row. A value that is not known is "-". */
+void ss_grid_row(struct ss_grid *g, const struct ss_row *r);
+/* Adds a row whose cells end before the column of that key; the text stands in the place of the others. */
+void ss_grid_span(struct ss_grid *g, const struct ss_row *r, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Adds a line between rows. */
+void ss_grid_line(struct ss_grid *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Writes the table and frees it. Returns SS_OK or SS_ERR_NOMEM. */
+int ss_grid_end(struct ss_grid *g, const struct ss_display *view, FILE *out);
+/* Frees a table that nobody writes. */
+void ss_grid_free(struct ss_grid *g);
+/* Writes a text that begins with a verdict ("fits", "near limit", ...), which gets its colour where the view has colours. */
+void ss_put_verdict(const char *text, const struct ss_display *view, FILE *out);
 
 /* ---- CSV ---- */
 /* Writes a line: the keys where r is NULL, else the row's values for them. A key that is NULL stands for

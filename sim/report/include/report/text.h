@@ -17,9 +17,13 @@ void ss_text_smallest(const struct ss_smallest *s, FILE *out);
 /* Writes what the kernels compute in two or three lines, and the ten heaviest kernels; nothing without
  * run.compute. */
 void ss_text_parts(const struct ss_run *run, FILE *out);
-void ss_text_kernels(const struct ss_run *run, FILE *out);
+int ss_text_kernels(const struct ss_run *run, const struct ss_display *view, FILE *out);
 void ss_text_job(const struct ss_plan *plan, FILE *out);
-void ss_text_memory(const struct ss_result *r, FILE *out);
+/* Tables of the stages: where the time goes, and memory; without `verbose` of four of them. Return SS_OK or SS_ERR_NOMEM. */
+int ss_text_stages(const struct ss_result *r, const struct ss_report_options *opt, FILE *out);
+/* Returns how many stages these tables lack. */
+int ss_text_stages_left(const struct ss_result *r, const struct ss_report_options *opt);
+int ss_text_memory(const struct ss_result *r, const struct ss_report_options *opt, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
 /* Lists the values that nobody gave, and where each comes from, and then what the iteration takes without
  * those that matter most; nothing where all were given. `r` and `assumed` may be NULL. */

@@ -9,6 +9,7 @@
 #include "stepsim/files.h"
 #include "stepsim/request.h"
 #include "stepsim/result.h"
+#include "stepsim/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +23,8 @@ const char *ss_version(void);
 struct ss_report_options {
     int json;
     int brief;                         /* text of a run: the answer alone, a line */
-    int color;                         /* text: ANSI colours */
+    int verbose;                       /* text of a run: all of it, not one screen */
+    int color, width;                  /* text: as in struct ss_display */
     double measured_s, measured_bytes; /* 0 = not given */
     double wall_s;                     /* < 0: not asked for (--timing) */
     const struct ss_notes *notes;      /* may be NULL */
@@ -68,7 +70,7 @@ int ss_report_request(const struct ss_request *r, const struct ss_notes *assumed
 /* Returns how many flags of a request are refused, or unknown. */
 int ss_report_refused(const struct ss_request *r);
 /* Writes what `stepsim list` prints; `what` is "models", "platforms", "cards", "stacks", "schedules" or "props"; NULL lists all but the props. */
-int ss_report_list(const char *what, int json, FILE *out, struct ss_error *err);
+int ss_report_list(const char *what, const struct ss_display *view, FILE *out, struct ss_error *err);
 /* Calls `name` with each name of that kind and a line about it, "" for a file, which is not read. Calls it for no other word
  * than those of ss_report_list. */
 int ss_list_names(const char *what, void (*name)(void *ctx, const char *name, const char *description),

@@ -11,6 +11,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/summary.h"
+#include "stepsim/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,7 +59,8 @@ void ss_comparison_limit(struct ss_comparison *c, double bytes);
 /* Frees a comparison. NULL is allowed. */
 void ss_comparison_free(struct ss_comparison *c);
 /* Writes a comparison as a table, or as JSON. Error: SS_ERR_IO. */
-int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, struct ss_error *err);
+int ss_comparison_write(const struct ss_comparison *c, const struct ss_display *view, FILE *out,
+                        struct ss_error *err);
 
 /* Draws the schedules of a comparison that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO,
  * SS_ERR_NOMEM. */
@@ -168,7 +170,8 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
 /* Frees the result of a search over layouts. NULL is allowed. */
 void ss_search_layouts_free(struct ss_search_layouts *l);
 /* Writes what was found as a table, or as JSON. Error: SS_ERR_IO. */
-int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *out, struct ss_error *err);
+int ss_search_layouts_write(const struct ss_search_layouts *l, const struct ss_display *view, FILE *out,
+                            struct ss_error *err);
 /* Draws the orders of a search that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO. */
 int ss_search_layouts_svg(const struct ss_search_layouts *l, double width, FILE *out, struct ss_error *err);
 

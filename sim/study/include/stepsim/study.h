@@ -12,6 +12,7 @@
 #include "stepsim/replay.h"
 #include "stepsim/result.h"
 #include "stepsim/table.h"
+#include "stepsim/text.h"
 #include "stepsim/train_log.h"
 #include "stepsim/workers.h"
 
@@ -113,7 +114,8 @@ void ss_validation_free(struct ss_validation *v);
 const char *ss_validation_group_name(int group);
 
 /* Writes what `stepsim validate` prints. Error: SS_ERR_IO, as of all that write. */
-int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_validation_write_text(const struct ss_validation *v, const struct ss_display *view, FILE *out,
+                             struct ss_error *err);
 /* Writes it as JSON. */
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes a row a prediction, in the form of validation/results.csv: 6 significant digits. */
@@ -121,7 +123,8 @@ int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_
 /* Writes a scatter picture: the error over the measured time, which is logarithmic, `width` px wide, 0: its own. */
 int ss_validation_write_svg(const struct ss_validation *v, double width, FILE *out, struct ss_error *err);
 /* Writes what `stepsim validate --regret` prints: what layouts chosen by prediction cost. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
-int ss_regret_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_regret_write_text(const struct ss_validation *v, const struct ss_display *view, FILE *out,
+                         struct ss_error *err);
 /* Writes it as JSON; errors likewise, as of the next two. */
 int ss_regret_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes a line each job that has layouts, and each value of tensor ranks, micro batch and MFU. */
@@ -135,7 +138,8 @@ int ss_validation_compare(const struct ss_validation *v, const char *csv_path, F
 
 /* Writes what `stepsim validate --coverage` prints: how often bands that are made without a source hold its runs. Errors:
  * SS_ERR_NOMEM, SS_ERR_IO. */
-int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct ss_error *err);
+int ss_coverage_write(const struct ss_bands *bands, const struct ss_display *view, FILE *out,
+                      struct ss_error *err);
 
 /* ---- output of nccl-tests ---- */
 struct ss_nccl_point {

@@ -10,6 +10,7 @@
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"
+#include "stepsim/text.h"
 #include "stepsim/workers.h"
 
 #ifdef __cplusplus
@@ -120,7 +121,7 @@ int ss_sweep_write_svg(const struct ss_sweep *s, double width, FILE *out, struct
 int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base, double width, FILE *out,
                         struct ss_error *err);
 /* Writes the rows as a table, or, all of them, as JSON. Error: SS_ERR_IO. */
-int ss_sweep_write(const struct ss_sweep *s, int json, FILE *out, struct ss_error *err);
+int ss_sweep_write(const struct ss_sweep *s, const struct ss_display *view, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,8 @@
 #include "stepsim/stack.h"
 #include "stepsim/study.h"
 
+struct ss_grid;
+
 /* ---- changes.c ---- */
 /* Adds words, separated by blanks, at the end of a request. Errors: those of ss_request_set. */
 int ss_study_add_words(struct ss_request *r, const char *words);
@@ -165,8 +167,8 @@ json_t *ss_error_stat_json(const struct ss_error_stat *s);
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 
 /* ---- validate_text.c: a line or an object of a summary, as all tables of them have it ---- */
-void ss_summary_heads(const char *what, FILE *out);
-void ss_summary_print(const struct ss_validation_summary *s, FILE *out);
+void ss_summary_begin(struct ss_grid *grid);
+void ss_summary_add(const struct ss_validation_summary *s, struct ss_grid *grid);
 json_t *ss_summary_json(const struct ss_validation_summary *s);
 
 /* ---- regret.c: layouts chosen by prediction among those measured ---- */
