@@ -5,6 +5,8 @@
 set -eu
 program=$(realpath "${1:-$(dirname "$0")/../../build/stepsim}")
 cd "$(dirname "$0")/../.."
+STEPSIM_COLUMNS=1000 # rows as lines, for awk
+export STEPSIM_COLUMNS
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 

@@ -92,7 +92,7 @@ def write_search(jobs, splits):
         line(model, gpus, layouts, layout(key), f"{s:.3f}", f"{own['s']:.3f}" if own and own["s"] else "out of memory" if own else "not tried",
              "" if cost is None else f"{100 * cost:.1f}", layout(best["key"]), f"{best['s']:.3f}", f"{best['predicted']:.3f}", f"{100 * (best['predicted'] / s - 1):.1f}")
     print(f"\nOf the {len(jobs)} layouts found, {len(costs)} were measured; they cost {100 * statistics.mean(costs):.1f} % on average and {100 * statistics.median(costs):.1f} % in the median "
-          f"over the best measured. In {alike} of {len(jobs)} jobs the measured best is within the band of the one found: not told apart from it.")
+          f"over the best measured. In {alike} of {len(jobs)} jobs the measured best is within the band of the one found: too close to call.")
 
 
 def write_ranks(jobs, title):

@@ -35,7 +35,7 @@ all() {
     out=$dir/$1
     shift
     # shellcheck disable=SC2086
-    "$program" sweep $job "$@" --vary ep=$eps --vary tp=1,2,4 --vary pp=$pps --vary vp=$vps --vary precision=bf16,fp8 \
+    STEPSIM_COLUMNS=1000 "$program" sweep $job "$@" --vary ep=$eps --vary tp=1,2,4 --vary pp=$pps --vary vp=$vps --vary precision=bf16,fp8 \
         --vary moe-token-dispatcher-type=alltoall,flex --vary recompute=none,selective,full \
         --vary overlap-moe-expert-parallel-comm=off,on --csv "$out.all" > "$out"
     sed 's/"[^"]*"//g' "$out.all" > "$out.csv"

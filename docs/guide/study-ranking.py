@@ -122,9 +122,9 @@ def write_best(program, title, words, measured):
         slower = 100 * (p["iteration_ms"] / best["iteration_ms"] - 1)
         print(f"| measured best, {measured[1]} | {name(p)} | {p['iteration_ms'] / 1000:.2f} | {float(run['measured_ms']) / 1000:.2f} | "
               f"{p['peak_mib'] / 1024:.1f} |")
-        word = "the best itself" if p is best else "not told apart from the best" if p["like_best"] else "told apart from the best"
+        word = "the best itself" if p is best else "too close to call" if p["like_best"] else "a clear difference"
         print(f"\nThe layout that was measured as the fastest is predicted {slower:.2f} % slower than the best found, whose band is "
-              f"+-{best['error_band_pct']:.2f} %: {word}. {len(like)} of those predicted are not told apart from the best.")
+              f"+-{best['error_band_pct']:.2f} %: {word}. {len(like)} of those predicted are too close to it to call.")
         low, high = (best["iteration_ms"] * (1 + sign * best["error_band_pct"] / 100) / 1000 for sign in (-1, 1))
         took = float(run["measured_ms"]) / 1000
         print(f"The time that was measured, {took:.2f} s, is {'within' if low <= took <= high else 'outside'} the band of the best found, "

@@ -66,7 +66,7 @@ def write_nodes():
 All layouts of `{WORK}`, with TP overlap and without; the fastest that surely fits. The last columns are of a trillion tokens, as
 `stepsim capacity` has them, with failures and checkpoints: GPU-hours, days, money at the card's example price (docs/guide/capacity.md; `--price` sets yours) and energy.
 
-| card | model | nodes | best layout | iteration, s | by SimGrid at layer level, s | MFU, % | GiB | not told apart | GPU-hours | days | kUSD | MWh |
+| card | model | nodes | best layout | iteration, s | by SimGrid at layer level, s | MFU, % | GiB | too close to call | GPU-hours | days | kUSD | MWh |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|""")
     told = []
     for card in ("h800", "h20"):
@@ -135,7 +135,7 @@ Rows of validation/runs.csv whose outcome is `not-run`, each predicted as it was
     print("""
 And the best that there is for the same jobs, none of which was planned; GPT-2 76B also with a batch that fills a pipeline:
 
-| job | best layout | iteration, s | GiB | not told apart |
+| job | best layout | iteration, s | GiB | too close to call |
 |---|---|---|---|---|""")
     for model, words in ASKED:
         found = result("search", words)

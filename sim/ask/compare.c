@@ -79,7 +79,8 @@ int ss_ask_compare(struct ss_ask *a, int n, char **words, FILE *out, int *status
     c->told = (struct ss_sides_words){nfiles, n - nfiles, (int)a->with.n, words, words + nfiles, with};
     int nsides = ss_sides_count(&c->told);
     if (!rc && (nsides < 2 || nsides > SS_SIDES_MOST))
-        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d sides are not 2 to %d", nsides, SS_SIDES_MOST);
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "a comparison has 2 to %d sides, not %d", SS_SIDES_MOST,
+                     nsides);
     SS_THEN(rc, ss_ask_bands(a, err));
     SS_THEN(rc, compare(c, nsides, out, status, err));
     for (int i = 0; i < SS_SIDES_MOST; i++)

@@ -85,14 +85,15 @@ size_t ss_text_columns(const char *text, size_t n)
     return columns;
 }
 
-/* Returns whether the word before the blank at `at` is a flag, or the value of one; *names: it is a flag. */
+/* Returns whether the word before the blank at `at` is a flag, or the value of one; *names: it is a flag. Behind a comma or the like
+ * stands no value. */
 static bool is_of_flags(const char *line, size_t at, bool *names)
 {
     size_t from = at, before;
 
     while (from && line[from - 1] != ' ')
         from--;
-    *names = at - from > 2 && !strncmp(line + from, "--", 2);
+    *names = at - from > 2 && !strncmp(line + from, "--", 2) && !strchr(",;:.)", line[at - 1]);
     for (before = from ? from - 1 : 0; before && line[before - 1] != ' ';)
         before--;
     return *names || (before < from && !strncmp(line + before, "--", 2));
@@ -108,9 +109,7 @@ static bool is_in_figure(const char *line, size_t n, size_t at)
     return line[at - 1] >= '0' && line[at - 1] <= '9' && end - at <= 5 && line[at + 1] != '-';
 }
 
-/* Returns the blank at which a line of n bytes breaks so that its beginning has at most `width` columns; the first one after them where
- * none is before, and 0 where there is none at all. *command: flags stand on both sides, as in a command line. */
-static size_t break_of(const char *line, size_t n, size_t first, size_t width, bool *command)
+size_t ss_text_break(const char *line, size_t n, size_t first, size_t width, bool *command)
 {
     size_t at = 0, columns = 0;
 
@@ -139,7 +138,7 @@ void ss_text_wrap(const char *line, size_t n, int width, FILE *out)
         blanks++;
     for (size_t first = blanks + 1; ss_text_columns(line, n) + indent > all; first = 1) {
         bool command = false;
-        size_t at = break_of(line, n, first, all - indent, &command), rest = at;
+        size_t at = ss_text_break(line, n, first, all - indent, &command), rest = at;
         if (!at)
             break;
         while (rest < n && line[rest] == ' ')

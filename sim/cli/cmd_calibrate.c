@@ -39,10 +39,11 @@ static int only_microbench(const struct ss_calibrate_options *opt)
 
 static int survey(const struct ss_calibrate_options *opt, const struct cli_flags *f, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(f);
     struct ss_survey *s = NULL;
     int rc = ss_survey_microbench(opt->microbench, opt->stack, opt->files, &s, err);
 
-    SS_THEN(rc, f->json ? ss_survey_write_json(s, stdout, err) : ss_survey_write_text(s, stdout, err));
+    SS_THEN(rc, f->json ? ss_survey_write_json(s, stdout, err) : ss_survey_write_text(s, &view, stdout, err));
     ss_survey_free(s);
     return rc;
 }
@@ -50,13 +51,14 @@ static int survey(const struct ss_calibrate_options *opt, const struct cli_flags
 /* Fits the curves of kernels, and scores them on what is left out. */
 static int curves(const struct ss_calibrate_options *opt, const struct cli_flags *f, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(f);
     struct ss_curve_report *r = NULL;
     int by = !strcmp(opt->leave_out, "half") ? SS_CURVES_BY_HALF : SS_CURVES_BY_GPU;
     int rc = ss_curves_leave_out(opt->microbench, opt->stack, by, (uint64_t)f->calibrate.seed, opt->files, &r,
                                  err);
 
     SS_THEN(rc, f->json ? ss_curve_report_write_json(r, stdout, err)
-                        : ss_curve_report_write_text(r, stdout, err));
+                        : ss_curve_report_write_text(r, &view, stdout, err));
     ss_curve_report_free(r);
     return rc;
 }

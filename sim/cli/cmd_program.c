@@ -169,8 +169,8 @@ int cmd_program_check(int argc, char **argv, struct ss_error *err)
     if (!rc && flags.json)
         rc = ss_report_checked("program", 1, (const char *const *)argv, stdout, err);
     else if (!rc)
-        printf("%s: ok: %d classes, %lld events\n", argv[0], program->nclasses,
-               (long long)ss_program_event_count(program));
+        printf("%s: ok: %d class%s, %lld events\n", argv[0], program->nclasses,
+               program->nclasses == 1 ? "" : "es", (long long)ss_program_event_count(program));
     ss_program_free(program);
     return rc;
 }

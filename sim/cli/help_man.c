@@ -181,6 +181,9 @@ static void program_page(FILE *out)
           "holds none of them is an error (status 3).");
     entry(out, "STEPSIM_PAGE",
           "Address of a page of stepsim, which \"stepsim run --link\" writes before the job.");
+    entry(out, "STEPSIM_COLUMNS",
+          "Columns of text, on a terminal and in a pipe; unset: those of the terminal ($COLUMNS, or as many "
+          "as it says), and 80 in a pipe.");
     entry(out, "NO_COLOR", "When set and not empty, no colours on a terminal.");
     entry(out, "TERM", "When \"dumb\", neither colours nor lines that tell how far long work is.");
     examples(out, cli_command_find("run")->examples);

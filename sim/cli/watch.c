@@ -3,6 +3,7 @@
  * Says how far long work is, by the clock and not by the work: each second on a terminal, a line every ten seconds elsewhere. An interrupt
  * says what is kept and how to go on.
  */
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 static struct {
     pid_t owner; /* workers are copies of this process, and say nothing */
     int terminal, silent;
-    char what[24], kept[320];
+    char what[24], journal[CLI_PATH_SIZE]; /* journal "": there is none */
     volatile sig_atomic_t done, all, seconds;
     int past[QUIET_S],
         since;         /* done in each of the last seconds; the second from which on they are of one kind */
@@ -93,16 +94,35 @@ static void tick(int number)
         print();
 }
 
+/* Returns whether the journal has an answer behind its head, the first line. */
+static int keeps(void)
+{
+    char part[4096];
+    int fd = watched.journal[0] ? open(watched.journal, O_RDONLY | O_CLOEXEC) : -1, lines = 0;
+
+    for (ssize_t n; fd >= 0 && lines < 2 && (n = read(fd, part, sizeof part)) > 0;)
+        for (ssize_t i = 0; i < n; i++)
+            lines += part[i] == '\n';
+    if (fd >= 0)
+        close(fd);
+    return lines > 1;
+}
+
 static void end(int number)
 {
-    char text[1200], done[16], all[16];
+    char text[1200 + CLI_PATH_SIZE], done[16], all[16];
 
     if (getpid() == watched.owner) {
         int n = snprintf(text, sizeof text, "%sinterrupted", watched.terminal ? "\r\033[K" : "");
         if (watched.all)
             n += snprintf(text + n, sizeof text - (size_t)n, ": %s of %s done", grouped(watched.done, done),
                           grouped(watched.all, all));
-        n += snprintf(text + n, sizeof text - (size_t)n, "; %s\n", watched.kept);
+        if (keeps())
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "; kept in %s: the same command with --resume goes on\n", watched.journal);
+        else
+            n += snprintf(text + n, sizeof text - (size_t)n, "; nothing is kept%s\n",
+                          watched.journal[0] ? " yet" : ": --journal FILE keeps it");
         if (watched.best[watched.told][0])
             n += snprintf(text + n, sizeof text - (size_t)n, "best so far: %s\n", watched.best[watched.told]);
         say(text, n);
@@ -133,11 +153,7 @@ void cli_watch_begin(const char *what, const char *journal)
     watched.silent = wanted && !strcmp(wanted, "off");
     watched.terminal = cli_terminal(STDERR_FILENO);
     snprintf(watched.what, sizeof watched.what, "%s", what);
-    if (journal)
-        snprintf(watched.kept, sizeof watched.kept, "kept in %.200s: the same command with --resume goes on",
-                 journal);
-    else
-        snprintf(watched.kept, sizeof watched.kept, "nothing is kept: --journal FILE keeps it");
+    snprintf(watched.journal, sizeof watched.journal, "%s", journal ? journal : "");
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
     handle(SIGINT);

@@ -73,7 +73,7 @@ static void write_nodes(const struct ss_capacity *c, const struct ss_capacity_po
 {
     int rack = c->clusters[p->cluster].rack;
 
-    fprintf(out, "%d node%s", p->nodes, p->nodes == 1 ? "" : "s");
+    fprintf(out, "%d node%s", p->nodes, ss_plural(p->nodes));
     if (rack > 1 && p->nodes >= rack)
         fprintf(out, " in %d rack%s", (p->nodes + rack - 1) / rack, p->nodes > rack ? "s" : "");
 }

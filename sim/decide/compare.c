@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fills the sides of a comparison, and judges whether two of them can be told apart. */
+/* Fills the sides of a comparison, and judges whether two of them are too close to call. */
 #include "stepsim/compare.h"
 
 #include <math.h>

@@ -189,9 +189,9 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
                 x->nadvice ? "What makes it fit, cheapest first"
                            : "Nothing that was tried makes it fit, alone or up to three together");
     else
-        fprintf(out, "\n%s (%d changes apply: %d slower or the same, %d too large, %d refused)\n",
-                x->nadvice ? "What helps most" : "No change that was tried helps", x->tried, x->slower,
-                x->too_large, x->refused);
+        fprintf(out, "\n%s (%d change%s: %d slower or the same, %d too large, %d refused)\n",
+                x->nadvice ? "What helps most" : "No change that was tried helps", x->tried,
+                x->tried == 1 ? " applies" : "s apply", x->slower, x->too_large, x->refused);
     ss_advice_text(x, out);
     if (large && !x->nadvice)
         ss_text_smallest(&x->smallest, out);

@@ -151,8 +151,7 @@ static void write_name(const char *what, const struct ss_find_group *g, FILE *ou
 {
     char words[sizeof g->flags];
     ss_find_group_words(g, words, sizeof words);
-    fprintf(out, "%s on %d node%s%s%s", what, g->nodes, g->nodes == 1 ? "" : "s", words[0] ? ", " : "",
-            words);
+    fprintf(out, "%s on %d node%s%s%s", what, g->nodes, ss_plural(g->nodes), words[0] ? ", " : "", words);
 }
 
 static void write_best(const struct ss_find_result *f, int g, FILE *out)
@@ -166,7 +165,7 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
     fprintf(out, ": %s\n", p->flags[0] ? p->flags : "the job as it is");
     fprintf(out, "    %s", ss_text_time(p->summary.iteration_s, time, sizeof time));
     fputs(ss_text_band(&p->summary, time), out);
-    fprintf(out, "; %d other%s too close to call", group->like_best, group->like_best == 1 ? "" : "s");
+    fprintf(out, "; %d other%s too close to call", group->like_best, ss_plural(group->like_best));
     if (group->confirmed_s > 0)
         fprintf(out, "; SimGrid at layer level: %s", ss_text_time(group->confirmed_s, time, sizeof time));
     fputc('\n', out);
@@ -188,7 +187,7 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
     }
     if (!n)
         return;
-    fprintf(out, "%d layout%s ", n, n == 1 ? "" : "s");
+    fprintf(out, "%d layout%s ", n, ss_plural(n));
     write_name(n == 1 ? "is both fastest and smallest" : "trade time for memory", &f->groups[g], out);
     if (n == 1) {
         fputc('\n', out);

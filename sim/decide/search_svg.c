@@ -108,7 +108,7 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
     }
 }
 
-/* Draws where the layouts end that cannot be told apart from the best. */
+/* Draws where the layouts end that are too close to the best to call. */
 static void draw_band(const struct panel *p, const struct ss_summary *best, FILE *out)
 {
     double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->apart_pct / 100));
@@ -154,8 +154,8 @@ static double draw_heading(const struct panel *p, FILE *out)
     const struct ss_find_group *g = &p->f->groups[p->group];
     char text[512], time[32], layout[200], words[sizeof g->flags];
     ss_find_group_words(g, words, sizeof words);
-    int at = snprintf(text, sizeof text, "%d node%s, %d GPUs%s%s", g->nodes, g->nodes == 1 ? "" : "s",
-                      g->gpus, words[0] ? ", " : "", words);
+    int at = snprintf(text, sizeof text, "%d node%s, %d GPUs%s%s", g->nodes, ss_plural(g->nodes), g->gpus,
+                      words[0] ? ", " : "", words);
     if (g->best >= 0)
         at += snprintf(text + at, sizeof text - (size_t)at, "; best: %s, %s",
                        ss_find_layout(&p->f->points[g->best], layout, sizeof layout),

@@ -27,7 +27,7 @@ static void write_limit(const struct ss_sharing *x, FILE *out)
     for (int j = 0; j < x->n; j++)
         sum += x->limit.use[j];
     fprintf(out, "\nThey share %d link%s. Used most: %s, %.1f GB/s, to %.1f %% on average:\n", x->nlinks,
-            x->nlinks == 1 ? "" : "s", x->limit.name, x->limit.bandwidth / 1e9, 100 * sum);
+            ss_plural(x->nlinks), x->limit.name, x->limit.bandwidth / 1e9, 100 * sum);
     for (int j = 0; j < x->n; j++)
         if (x->limit.use[j] > 0)
             fprintf(out, "  %5.1f %% by %s\n", 100 * x->limit.use[j], x->sharer[j].name);
@@ -42,8 +42,8 @@ static int write_text(const struct ss_sharing *x, const struct ss_display *view,
         {"beside", "beside", "%11s", 1, 0}, {"slower", "slower", "%-s", 1, 0}};
     struct ss_grid grid;
 
-    fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
-            ss_level_name(x->level), ss_engine_name(x->engine));
+    fprintf(out, "%d jobs on %d node%s of %s, %s level, %s engine\n\n", x->n, x->nodes, ss_plural(x->nodes),
+            x->platform, ss_level_name(x->level), ss_engine_name(x->engine));
     ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
@@ -60,7 +60,7 @@ static int write_text(const struct ss_sharing *x, const struct ss_display *view,
     int rc = ss_grid_end(&grid, view, out);
     write_limit(x, out);
     fprintf(out, "Mean%s of %d start%s%s; every rank is simulated, %d or more iterations of each job.\n",
-            x->starts > 1 ? " and range" : "", x->starts, x->starts == 1 ? "" : "s",
+            x->starts > 1 ? " and range" : "", x->starts, ss_plural(x->starts),
             x->starts > 1 ? ", each job later than the one before by parts of the shortest iteration"
                           : ", all at once",
             x->sharer[0].iterations);

@@ -374,7 +374,7 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
                 place(s), s->who, (long long)s->on);
         return SS_OK;
     }
-    const char *plural = most == 1 ? "" : "s";
+    const char *plural = ss_plural(most);
     if (most > s->nodes || (step->count[SS_COUNT_NODES] != most && !l->hostfile))
         return differ(s, "%s is told %lld node%s, the script asks for %lld: they make no world of %lld",
                       s->who, (long long)most, plural, (long long)s->nodes, (long long)s->nodes);

@@ -110,7 +110,7 @@ int ss_job_complete_packed(struct ss_finish *f)
         ss_note(f->notes,
                 "%s: its documents go into %d row%s, of which the last may not be full: where they stand for "
                 "more, say how many in a column count",
-                job->packed.source, job->packed.rows->nrows, job->packed.rows->nrows == 1 ? "" : "s");
+                job->packed.source, job->packed.rows->nrows, ss_plural(job->packed.rows->nrows));
     if (job->packed.rows->cut > 0)
         ss_note(f->notes, "%.3g %% of the documents are longer than a row and are cut to it",
                 100 * job->packed.rows->cut);

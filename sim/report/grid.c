@@ -245,17 +245,16 @@ static bool take_away(const struct ss_grid *g, struct layout *l, int weight, boo
     return true;
 }
 
-/* Folds the widest text, one column at a time, until the table is narrow enough. */
+/* Folds texts, the last one first, until the table is narrow enough. */
 static void fold(const struct ss_grid *g, struct layout *l)
 {
-    while (width_of(g, l, l->width) > l->all) {
-        size_t widest = MOST;
-        for (size_t i = 0; i < g->n; i++)
-            if (l->width[i] > l->least[i] && (widest == MOST || l->width[i] > l->width[widest]))
-                widest = i;
-        if (widest == MOST)
-            return;
-        l->width[widest]--;
+    size_t all = width_of(g, l, l->width);
+
+    for (size_t i = g->n; i-- > 0 && all > l->all;) {
+        const size_t room = l->width[i] > l->least[i] ? l->width[i] - l->least[i] : 0;
+        const size_t less = all - l->all < room ? all - l->all : room;
+        l->width[i] -= less;
+        all -= less;
     }
 }
 
@@ -289,15 +288,11 @@ static void arrange(const struct ss_grid *g, const struct ss_display *view, stru
 /* Returns how many bytes of a text its next line takes, in `width` columns, broken at a blank. */
 static size_t line_of(const char *text, size_t width)
 {
-    size_t n = strcspn(text, " ");
+    const size_t n = strlen(text), first = 1 + strspn(text, " ");
+    bool command;
+    const size_t at = ss_text_columns(text, n) > width ? ss_text_break(text, n, first, width, &command) : 0;
 
-    while (text[n]) {
-        const size_t next = n + strspn(text + n, " "), end = next + strcspn(text + next, " ");
-        if (ss_text_columns(text, end) > width)
-            break;
-        n = end;
-    }
-    return n;
+    return at ? at : n;
 }
 
 /* Writes blanks only before what is written: no line ends in them. */

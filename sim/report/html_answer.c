@@ -131,9 +131,10 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
     if (opt->smallest && opt->smallest->gpus > 0)
         fprintf(
             page->out,
-            "<p>At least %d GPUs (1, 2, 4, ... were tried) must hold the weights, gradients and optimizer "
+            "<p>At least %d GPU%s (1, 2, 4, ... were tried) must hold the weights, gradients and optimizer "
             "states, %.1f GiB on each, for example with: <code>%s</code></p>\n",
-            opt->smallest->gpus, opt->smallest->bytes / SS_GIB, opt->smallest->flags);
+            opt->smallest->gpus, ss_plural(opt->smallest->gpus), opt->smallest->bytes / SS_GIB,
+            opt->smallest->flags);
     if (opt->nfixes == 0)
         fputs("<p>No change that was tried, alone or up to three together, makes it fit.</p>\n", page->out);
     for (int i = 0; i < opt->nfixes; i++) {
@@ -158,13 +159,13 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
     fprintf(
         out, " (%s, %s) on %d node%s of ",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s");
+        ss_report_precision(job, precision, sizeof precision), nodes, ss_plural(nodes));
     ss_xml_escape(out, ss_platform_name(plan->platform));
     fprintf(out, ", %d &times; ", plan->world_size);
     ss_xml_escape(out, ss_platform_card(plan->platform)->name);
-    fprintf(out, "<br>%s, %s, %d microbatches of %d, sequence %d, stack ",
+    fprintf(out, "<br>%s, %s, %d microbatch%s of %d, sequence %d, stack ",
             ss_report_layout(plan, layout, sizeof layout), plan->schedule->name, plan->microbatches,
-            job->micro_batch, job->seq_length);
+            plan->microbatches == 1 ? "" : "es", job->micro_batch, job->seq_length);
     ss_xml_escape(out, plan->stack->name);
 }
 
@@ -206,7 +207,8 @@ int ss_html_answer(const struct ss_page *page)
     else {
         fputs("program ", out);
         ss_xml_escape(out, page->program->name);
-        fprintf(out, ", %d classes of equal ranks", page->program->nclasses);
+        fprintf(out, ", %d class%s of equal ranks", page->program->nclasses,
+                page->program->nclasses == 1 ? "" : "es");
     }
     fputs("</p>\n<dl class=\"tiles\">\n", out);
     time_tile(page);

@@ -70,7 +70,7 @@ int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct 
     if (json)
         return json_show(p, out, err);
     fprintf(out, "%s: %d node%s x %d GPUs = %d x %s, hash %016llx\n", ss_platform_name(p), nodes,
-            nodes == 1 ? "" : "s", gpus, nodes * gpus, ss_platform_card(p)->name,
+            ss_plural(nodes), gpus, nodes * gpus, ss_platform_card(p)->name,
             (unsigned long long)ss_platform_hash(p));
     fprintf(out, "%d NICs a node of %.4g GB/s, %s %.4g GB/s a GPU and direction",
             ss_platform_nics_per_node(p) / joined, ss_platform_nic_bandwidth(p) / 1e9, ss_platform_fabric(p),

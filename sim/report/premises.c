@@ -81,7 +81,8 @@ char *ss_report_premises(const struct ss_scenario *s, const char *varied, char *
     if (!varies(varied, "--platform"))
         ss_append(buf, size, "%s on %s", buf[0] ? "" : ",", ss_platform_name(s->platform));
     if (!varies(varied, "--platform") && !gives_nodes(s->request, varied))
-        ss_append(buf, size, " (%d nodes, as its file says)", s->world_size / s->gpus_per_node);
+        ss_append(buf, size, " (%d node%s, as its file says)", s->world_size / s->gpus_per_node,
+                  ss_plural(s->world_size / s->gpus_per_node));
     if (!varies(varied, "--stack"))
         ss_append(buf, size, ", stack %s", s->stack->name);
     ss_append(buf, size, "%s", recipe);

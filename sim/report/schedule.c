@@ -171,7 +171,7 @@ static void summary(const struct chart *x, const double *bubble)
         most = ss_schedule_in_flight(s, r) > most ? ss_schedule_in_flight(s, r) : most;
     }
     fprintf(x->out, "%s: %d ranks, %d chunk%s a rank, %d microbatches%s\n", s->name, s->stages, s->chunks,
-            s->chunks == 1 ? "" : "s", ss_schedule_microbatches(s),
+            ss_plural(s->chunks), ss_schedule_microbatches(s),
             s->pipelines > 1 ? ", half from each end" : "");
     fprintf(x->out, "F %g, I %g, W %g, B %g%s; length %g, bubble inside a rank %g, at most %d in flight\n\n",
             x->view->times[0], x->view->times[1], x->view->times[2], x->view->times[1] + x->view->times[2],

@@ -74,8 +74,8 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     fprintf(
         out, "%s, %s, %s, on %d node%s of %s: %d x %s\n", job->model.name[0] ? job->model.name : "model",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s",
-        ss_platform_name(p), plan->world_size, ss_platform_card(p)->name);
+        ss_report_precision(job, precision, sizeof precision), nodes, ss_plural(nodes), ss_platform_name(p),
+        plan->world_size, ss_platform_card(p)->name);
     if (ss_platform_library_file(p) || strcmp(ss_platform_fabric(p), "NVLink"))
         fprintf(out, "GPUs of a node on %s, collectives of %s\n", ss_platform_fabric(p),
                 ss_platform_library(p)->name);
@@ -339,7 +339,7 @@ static void expect(const struct ss_summary *u, int verbose, FILE *out)
         fprintf(out, "  (from %s", u->time_like);
         if (u->weighed)
             fprintf(out, "; within %.1f %% if all were given: %d assumption%s may cost the rest", u->band_pct,
-                    u->weighed, u->weighed == 1 ? "" : "s");
+                    u->weighed, ss_plural(u->weighed));
         fputs(")\n", out);
     }
     if (memory) {
@@ -388,11 +388,11 @@ static int rest(const struct ss_run *run, const struct ss_report_options *opt,
     ss_request_list_assumed(opt->request, "", &assumed);
     fputs("\n--verbose also shows ", out);
     if (stages_left)
-        fprintf(out, "%d more stage%s, ", stages_left, stages_left == 1 ? "" : "s");
+        fprintf(out, "%d more stage%s, ", stages_left, ss_plural(stages_left));
     if (assumed.n + guessed->n)
         fputs("what was assumed, ", out);
     if (opt->ignored && opt->ignored->n)
-        fprintf(out, "%lu flag%s without effect, ", opt->ignored->n, opt->ignored->n == 1 ? "" : "s");
+        fprintf(out, "%lu flag%s without effect, ", opt->ignored->n, ss_plural(opt->ignored->n));
     fputs("the runs behind both error bands, Megatron's timers, and the busiest link\n", out);
     if (opt->wall_s >= 0)
         fprintf(out, "predicted in %.0f ms\n", 1e3 * opt->wall_s);

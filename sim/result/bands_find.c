@@ -187,14 +187,15 @@ static void describe(const struct ss_band_job *job, const struct deal *d, char *
     int others = d->runs - d->near_runs, sources = d->sources - d->near_sources;
     if (d->near_runs)
         snprintf(out, size,
-                 "%d runs of %d source%s, %s; %d run%s of %d other source%s also count%s, with less weight",
-                 d->near_runs, d->near_sources, d->near_sources == 1 ? "" : "s", what, others,
-                 others == 1 ? "" : "s", sources, sources == 1 ? "" : "s", others == 1 ? "s" : "");
+                 "%d run%s of %d source%s, %s; %d run%s of %d other source%s also count%s, with less weight",
+                 d->near_runs, ss_plural(d->near_runs), d->near_sources, ss_plural(d->near_sources), what,
+                 others, ss_plural(others), sources, ss_plural(sources), others == 1 ? "s" : "");
     else if (d->late)
-        snprintf(out, size, "%d runs of %d sources; none of like jobs is near this one", d->runs, d->sources);
+        snprintf(out, size, "%d run%s of %d source%s; none of like jobs is near this one", d->runs,
+                 ss_plural(d->runs), d->sources, ss_plural(d->sources));
     else
-        snprintf(out, size, "%d measured runs of %d sources; none used %.20s on %.40s", d->runs, d->sources,
-                 job->family, job->card);
+        snprintf(out, size, "%d measured run%s of %d source%s; none used %.20s on %.40s", d->runs,
+                 ss_plural(d->runs), d->sources, ss_plural(d->sources), job->family, job->card);
 }
 
 /* How far a job is from runs. */

@@ -431,7 +431,7 @@ static void note_few(struct ss_calibration *c, const struct ss_observations *o)
         rows += o->list[i].fitted;
     if (numbers && rows < 3 * numbers)
         ss_note(&c->notes, "%d number%s fitted to %d measurement%s: so few say little of other runs", numbers,
-                numbers == 1 ? "" : "s", rows, rows == 1 ? "" : "s");
+                ss_plural(numbers), rows, ss_plural(rows));
 }
 
 static int check_options(const struct ss_calibrate_options *opt, struct ss_error *err)

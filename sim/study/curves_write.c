@@ -51,7 +51,7 @@ static int add_kind(const struct ss_curve_report *r, int first, struct ss_grid *
 }
 
 /* Writes the errors of each kind of kernel, and on each card their median. */
-static int write_scores(const struct ss_curve_report *r, FILE *out)
+static int write_scores(const struct ss_curve_report *r, const struct ss_display *view, FILE *out)
 {
     struct ss_column columns[6 + MOST_CARDS] = {
         {"kind", "kind", "%-s", 1, 0},    {"rows", "rows", "%.0f", 1, 0},
@@ -66,7 +66,7 @@ static int write_scores(const struct ss_curve_report *r, FILE *out)
     ss_grid_begin(&grid, columns, (size_t)(6 + n));
     for (int i = 0; i < r->nscores;)
         i = add_kind(r, i, &grid);
-    return ss_grid_end(&grid, NULL, out);
+    return ss_grid_end(&grid, view, out);
 }
 
 static void write_numbers(const struct ss_curve_report *r, FILE *out)
@@ -85,7 +85,8 @@ static void write_numbers(const struct ss_curve_report *r, FILE *out)
     }
 }
 
-int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err)
+int ss_curve_report_write_text(const struct ss_curve_report *r, const struct ss_display *view, FILE *out,
+                               struct ss_error *err)
 {
     if (r->by == SS_CURVES_BY_HALF)
         fprintf(out,
@@ -96,11 +97,12 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struc
                      "card by its data "
                      "sheet, in %%\n");
     fputs("(behind the bias: the median on each card)\n", out);
-    int rc = write_scores(r, out);
+    int rc = write_scores(r, view, out);
     for (unsigned long i = 0; i < r->notes.n; i++)
         fprintf(out, "note: %s\n", r->notes.text[i]);
     if (r->unread)
-        fprintf(out, "%d rows have no curve: calibrate --microbench TABLE says why\n", r->unread);
+        fprintf(out, "%d row%s no curve: calibrate --microbench TABLE says why\n", r->unread,
+                r->unread == 1 ? " has" : "s have");
     write_numbers(r, out);
     return rc || r->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
 }

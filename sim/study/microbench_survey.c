@@ -177,7 +177,8 @@ void ss_survey_free(struct ss_survey *s)
 
 /* ---- for people, and as JSON ---- */
 
-int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
+int ss_survey_write_text(const struct ss_survey *s, const struct ss_display *view, FILE *out,
+                         struct ss_error *err)
 {
     static const struct ss_column columns[] = {
         {"platform", "platform", "%-s", 1, 0}, {"kind", "kind", "%-s", 1, 0},
@@ -205,7 +206,7 @@ int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *
         if (refused && !grid.nrows)
             ss_grid_free(&grid);
         else
-            rc = ss_grid_end(&grid, NULL, out);
+            rc = ss_grid_end(&grid, view, out);
     }
     fprintf(out, "\n%d of %d rows priced\n", s->npriced, s->nrows);
     return rc ? ss_nomem(err) : ss_report_done(out, err);

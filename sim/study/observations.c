@@ -305,7 +305,7 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
     }
     if (o->nccl->nodes && o->nccl->nodes != o->nccl_nodes && o->nccl->ranks <= o->nccl->nodes * gpus) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "its list of devices has %d host%s, --nodes says %d",
-                     o->nccl->nodes, o->nccl->nodes == 1 ? "" : "s", o->nccl_nodes);
+                     o->nccl->nodes, ss_plural(o->nccl->nodes), o->nccl_nodes);
         return ss_hint(err, rc, "leave --nodes out, the list tells it");
     }
     o->nccl_ranks = o->nccl->ranks ? o->nccl->ranks : o->nccl_nodes * gpus;

@@ -58,8 +58,7 @@ static int print_groups(const struct ss_regret_table *t, const struct ss_display
             fill_group(&r, &t->groups[i]);
         else {
             snprintf(mean, sizeof mean, t->worst < 0 ? "all jobs" : "mean of %d job%s, worst %.1f",
-                     t->ngroups, t->ngroups == 1 ? "" : "s",
-                     t->worst < 0 ? 0 : 100 * t->groups[t->worst].regret);
+                     t->ngroups, ss_plural(t->ngroups), t->worst < 0 ? 0 : 100 * t->groups[t->worst].regret);
             fill_counts(&r, &t->mean);
             SS_ADD(&r, SS_KEY("setting", mean), SS_KEY("chosen", ""), SS_KEY("best", ""));
         }

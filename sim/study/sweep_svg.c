@@ -171,7 +171,7 @@ int ss_sweep_write_svg(const struct ss_sweep *s, double width, FILE *out, struct
     k.top = draw_legend(&k, legend, NULL) + TOP;
     bottom = k.top + shown(s) * pitch(&k) + 4;
     ss_svg_begin(out, k.width, bottom + 50, "Iterations of a sweep",
-                 "A bar for the iteration of each combination, with the error that nine of ten such jobs "
+                 "A bar for the iteration of each combination, with the error that 90 % of such jobs "
                  "stay within.");
     ss_svg_text(out, MARGIN, 28, "title", "Time of an iteration");
     ss_svg_lines(out, MARGIN, 48, wide, "small muted", s->premises);

@@ -212,7 +212,8 @@ int ss_validation_write_text(const struct ss_validation *v, const struct ss_disp
     SS_THEN(rc, print_summaries(v, view, out));
     SS_THEN(rc, print_timers(v, view, out));
     if (v->unsupported)
-        fprintf(out, "unsupported: %d rows that are not modelled, counted nowhere above\n", v->unsupported);
+        fprintf(out, "unsupported: %d row%s that %s not modelled, counted nowhere above\n", v->unsupported,
+                ss_plural(v->unsupported), v->unsupported == 1 ? "is" : "are");
     for (unsigned long i = 0; i < v->notes.n; i++)
         fprintf(out, "note: %s\n", v->notes.text[i]);
     if (rc || v->notes.lost)

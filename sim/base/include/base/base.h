@@ -26,6 +26,15 @@
 #define SS_SECOND(first, second, ...) second,
 #define SS_THIRD(first, second, third, ...) third,
 
+/* Returns the blank, from byte `first` on, at which a line of n bytes breaks so that its beginning has at most `width` columns; the first
+ * one after them where none is before, and 0 where there is none at all. *command: flags stand on both sides, as in a command line. */
+size_t ss_text_break(const char *line, size_t n, size_t first, size_t width, bool *command);
+/* Returns what makes a noun of so many: "s", or "" for one. */
+static inline const char *ss_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* ---- error.c ---- */
 /* Fills *err (when not NULL) with the one text for lack of this machine's memory; returns SS_ERR_NOMEM. */
 int ss_nomem(struct ss_error *err);

@@ -33,7 +33,7 @@ const char *ss_contrast_table_key(int table);
 /* Returns 1 if a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
 
-/* Returns whether the two can be told apart: true, false or not known. */
+/* Returns whether there is a clear difference between the two: true, false or not known. */
 static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
 {
     return isnan(a->least_pct) ? ss_cell_number(NAN) : ss_cell_flag(a->apart);

@@ -87,7 +87,7 @@ struct ss_checked {
     int verdict;          /* enum ss_check_verdict: on time, or on memory where no time was measured */
     int timed, stored;    /* 1: time, memory was measured */
     double measured_s;    /* s of an iteration, computed from the first figure */
-    double low_s, high_s; /* s: nine of ten such jobs take between these */
+    double low_s, high_s; /* s: 90 % of such jobs take between these */
     double band_pct;      /* the error band, +- per cent of the measured time */
     int band_known;       /* 0: no job like it was ever measured, and band_pct is an assumption */
     int memory_verdict;   /* enum ss_check_verdict */

@@ -56,10 +56,9 @@ struct ss_measured {
     int guessed; /* 1: all sends and receives count as the pipeline's, though some may serve other groups */
     int world;   /* ranks of the job */
     double measured_s, predicted_s;
-    double band_pct; /* nine in ten predictions of such jobs err by at most this, per cent; NaN: not known */
-    double low_s,
-        high_s;    /* nine of ten such jobs take between these, with what was assumed; NaN: not known */
-    char band[32]; /* the same as text: " +-16 %"; "": not known */
+    double band_pct;      /* 90 % of predictions of such jobs err by at most this, per cent; NaN: not known */
+    double low_s, high_s; /* 90 % of such jobs take between these, with what was assumed; NaN: not known */
+    char band[32];        /* the same as text: " +-16 %"; "": not known */
     double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
     /* For transfers: s that they run under kernels or other transfers. NaN: not known, as for transfers
      * inside layers in a prediction at chunk level. */

@@ -94,7 +94,7 @@ struct ss_find_point {
     /* 1: no other fitting layout of the same work is at least as good in GPUs, time and memory, and better in
      * one */
     int front;
-    int like_best; /* 1: its time is within the error band of the group's best, so that the two cannot be told apart */
+    int like_best; /* 1: its time is within the error band of the group's best, so that the two are too close to call */
 };
 
 /* The layouts on one number of nodes, or with one combination of the other flags that are no axes of a
@@ -112,7 +112,7 @@ struct ss_find_group {
     int64_t predicted; /* all other layouts */
     int best;          /* index of the fastest point that surely fits; -1: none */
     int near;      /* index of the fastest point near the memory limit if it is faster than `best`; else -1 */
-    int like_best; /* number of points that cannot be told apart from the best, without the best */
+    int like_best; /* number of points too close to the best to call, without the best */
     double
         confirmed_s; /* s of an iteration of the best point by SimGrid at layer level; 0: not asked for, or no point is best */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The error to expect of a prediction: a band that is to hold what nine of ten jobs of a source that was never seen take. It
+ * The error to expect of a prediction: a band that is to hold what 90 % of the jobs of a source that was never seen take. It
  * comes from the measured runs. A source (a publication, a team) is one opinion, however many runs it has: within a source
  * runs lie alike. Beside S sources that are like the job a further one is unlike all with the chance 1 / (S + 1), and then it is
  * like those of the next wider circle; beyond the widest its error is drawn as wide as that of the worst
@@ -69,7 +69,7 @@ struct ss_pair_band {
      * anything */
     int pairs, sources;
     int near_sources; /* sources with this card and family of stacks */
-    double pct;       /* nine of ten pairs: the ratio errs by at most this, per cent */
+    double pct;       /* 90 % of pairs: the ratio errs by at most this, per cent */
 };
 /* Fills *out for variants of one job, from pairs of runs that share a source and a kind of model (dense,
  * mixture). Sources with the job's card and family have one vote each; all other sources together have one,

@@ -92,10 +92,10 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "between the shortest and the longest iteration when links change by less than 1e-10, where flows "    \
       "contend; 0: all digits hold; null: not looked at (`--jitter`, `--full-replay`)")                      \
     X(band_pct, PERCENT, RUN, "error_band_pct",                                                              \
-      "what the error of nine of ten such jobs stays within, in % of what is measured: that is predicted / " \
+      "what the error of 90 % of such jobs stays within, in % of what is measured: that is predicted / "     \
       "(1 + b) to predicted / (1 - b); without what assumptions may cost; null: not known")                  \
     X(time_low_pct, PERCENT, RUN, "error_band_low_pct",                                                      \
-      "least time that nine of ten such jobs take over what is predicted for them, less 1, with what was "   \
+      "least time that 90 % of such jobs take over what is predicted for them, less 1, with what was "       \
       "assumed; null: not known")                                                                            \
     X(time_high_pct, PERCENT, RUN, "error_band_high_pct", "most time of such jobs, likewise")                \
     X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
@@ -138,7 +138,7 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "what the caching allocator holds: without CUDA context and NCCL buffers")                             \
     X(peak_allocated, MEMORY, MEMORY, "allocated_mib", "sum of live tensors at the peak")                    \
     X(memory_low_pct, PERCENT, MEMORY, "band_low_pct",                                                       \
-      "least memory that nine of ten such jobs take over what is predicted for them, less 1; null: "         \
+      "least memory that 90 % of such jobs take over what is predicted for them, less 1; null: "             \
       "not known")                                                                                           \
     X(memory_high_pct, PERCENT, MEMORY, "band_high_pct", "most memory of such jobs, likewise")
 

@@ -269,7 +269,8 @@ int ss_survey_microbench(const char *path, const char *stack, struct ss_files *f
 /* Frees a survey. NULL is allowed. */
 void ss_survey_free(struct ss_survey *s);
 /* Writes groups with their errors, and the reasons of rows that are not priced. */
-int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err);
+int ss_survey_write_text(const struct ss_survey *s, const struct ss_display *view, FILE *out,
+                         struct ss_error *err);
 /* Writes groups and rows as JSON. */
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err);
 
@@ -303,7 +304,8 @@ int ss_curves_leave_out(const char *path, const char *stack, enum ss_curves_by b
 /* Frees a report. NULL is allowed. */
 void ss_curve_report_free(struct ss_curve_report *r);
 /* Writes what `stepsim calibrate --microbench TABLE --leave-out` prints. Error: SS_ERR_IO. */
-int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
+int ss_curve_report_write_text(const struct ss_curve_report *r, const struct ss_display *view, FILE *out,
+                               struct ss_error *err);
 /* Writes it as JSON. */
 int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
 
