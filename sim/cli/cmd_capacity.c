@@ -66,8 +66,8 @@ static int plan(const struct ss_request *base, const struct ss_sweep *vary, cons
 typedef int writer(const struct ss_capacity *plan, double width, FILE *out, struct ss_error *err);
 
 /* Writes a text or table, or by `draw` a picture or page. */
-static int write_file(const struct ss_capacity *c, const struct cli_flags *flags, const char *path, enum ss_capacity_form form, writer *draw,
-                      struct ss_error *err)
+static int write_file(const struct ss_capacity *c, const struct cli_flags *flags, const char *path,
+                      enum ss_capacity_form form, writer *draw, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
     struct ss_output *output;
@@ -88,8 +88,8 @@ static int write_all(const struct ss_capacity *c, const struct cli_flags *flags,
         rc = write_file(c, flags, flags->sweep.report, 0, ss_capacity_write_page, err);
     if (!rc && flags->svg[0])
         rc = write_file(c, flags, flags->svg, 0, ss_capacity_write_svg, err);
-    SS_THEN(rc,
-            write_file(c, flags, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, NULL, err));
+    SS_THEN(rc, write_file(c, flags, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, NULL,
+                           err));
     return rc;
 }
 

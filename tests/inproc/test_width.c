@@ -26,7 +26,8 @@ static const struct {
      "--vary "
      "set=ss.price=2USD/h",
      0},
-    {"search --platform h800 --nodes 4,8 --model llama3.1-8b --bf16 --seq 8192 --gbs 256 --mbs 1 --vary tp=1,2 "
+    {"search --platform h800 --nodes 4,8 --model llama3.1-8b --bf16 --seq 8192 --gbs 256 --mbs 1 --vary "
+     "tp=1,2 "
      "--cp 1 --unconfirmed",
      0},
     {"capacity --job 70b-14 --vary platform=h100,h800 --nodes 8,16 --layout given --tokens 100B --deadline "
