@@ -385,7 +385,7 @@ static const struct cli_option table[] = {
     {.name = "--verbose", .verbs = V(RUN), .kind = CLI_SET, .beside = "--json --brief", .offset = AT(verbose), .low = 1,
      .doc = "writes all of the answer, not one screen"},
     {.name = "--link", .verbs = V(RUN), .kind = CLI_SET, .offset = AT(link), .low = 1,
-     .doc = "writes a link that opens the page of \"stepsim serve\" with this job"},
+     .doc = "writes a link: the page of serve with this job"},
     {.name = "--timing", .rare = 1, .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .writes = CLI_ANSWER, .kind = CLI_PATH, .several = CLI_ONCE,

@@ -89,7 +89,7 @@ static void test_capacity(void)
     char *text = finish(&m);
     HAS(text, "2 nodes is the most at which the cost stays within 10 % of the cheapest: 2.50 k GPU-hours, "
               "1.00 days, 1.50 MWh\n");
-    HAS(text, "    1     8 refused: it is too wide\n");
+    HAS(text, "\n    1    8 refused: it is too wide\n");
     HAS(text, "\n2 of them train another batch than 64, which their GPUs do not divide, or not without "
               "losing layouts.\n");
     HAS(text, "fits, batch -6.2 %\n");

@@ -200,7 +200,7 @@ static void test_far(void)
     band = far_band(bands, 64, 1024, 1e9);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "wider: 1/4 of the fewest tokens a sequence of these runs"));
     band = far_band(bands, 64 << 8, 4096, 1e9);
-    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "1 runs of 1 source, f on X"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "1 run of 1 source, f on X"));
     band = far_band(bands, 128 << 8, 4096, 1e9);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "2 runs of 2 sources; none of like jobs is near this one"));
     band = far_band(bands, 129 << 8, 4096, 1e9);
