@@ -41,6 +41,7 @@ def word_in(text, pattern):
     return found[0] if len(found) == 1 else "%d verdicts" % len(found)
 
 
+os.environ["STEPSIM_COLUMNS"] = "1000"  # whole lines
 ANY = "(" + "|".join(WORDS) + ")"
 
 
@@ -75,14 +76,14 @@ def words_of(job, schedule, stack, simgrid):
     """(where, word) of the commands that take one job."""
     words = ("--job", sources + "/workloads/jobs/" + job + ".args", "--stack", stack)
     text = run("run", *words, "--engine", "native", "--report", "page.html", status=(0, 1))
-    yield "run", word_in(text.split("\n")[0], r", %s: [\d.]+ of" % ANY)
+    yield "run", word_in(text, r"^%s: [\d.]+ of" % ANY)
     yield from html_words("page.html")
     yield "run --json", json.loads(run("run", *words, "--engine", "native", "--json", status=(0, 1)))["verdict"]
     if simgrid:
         yield "run --json, SimGrid", json.loads(run("run", *words, "--engine", "simgrid", "--json", status=(0, 1)))["verdict"]
     yield "plan --json", json.loads(run("plan", *words, "--json"))["verdict"]
     compare = ("schedule", "compare", "--schedules", schedule) + words
-    yield "schedule compare", word_in(run(*compare), r"^  %s .*  %s$" % (schedule, ANY))
+    yield "schedule compare", word_in(run(*compare), r"^%s .*  %s$" % (schedule, ANY))
     yield "schedule compare --json", json.loads(run(*compare, "--json"))["schedules"][0]["verdict"]
 
 
@@ -148,7 +149,7 @@ def check_bubble():
     found = {
         "run": re.search(r"^  pipeline bubble .*ms +([\d.]+) %", text, re.M).group(1),
         "HTML": re.search(r"\(busiest\)</span>.*?pipeline bubble: [^,]*, ([\d.]+) %", page, re.S).group(1),
-        "schedule compare": re.search(r"^  1f1b .* % +([\d.]+) % +[\d.]+ % .* ms", run(*compare), re.M).group(1),
+        "schedule compare": re.search(r"^1f1b .* % +([\d.]+) % +[\d.]+ % .* ms", run(*compare), re.M).group(1),
         "schedule compare --json": 100 * json.loads(run(*compare, "--json"))["schedules"][0]["bubble_fraction"],
         "sweep": re.search(r"^4 .*", run(*sweep), re.M).group().split()[6],
         "sweep --json": 100 * json.loads(run(*sweep, "--json"))["rows"][0]["bubble_fraction"],

@@ -98,10 +98,12 @@ int cli_columns(int fd)
 struct ss_display cli_view(const struct cli_flags *flags)
 {
     const char *no_color = getenv("NO_COLOR");
+    const int by_mpi =
+        getenv("PMIX_RANK") || getenv("PMI_RANK"); /* its launcher gives ranks terminals that are none */
 
     return (struct ss_display){.json = flags->json,
                                .width = flags->output[0] ? SS_TEXT_WIDTH : cli_columns(STDOUT_FILENO),
-                               .color = !flags->output[0] && cli_terminal(STDOUT_FILENO) &&
+                               .color = !flags->output[0] && !by_mpi && cli_terminal(STDOUT_FILENO) &&
                                         !(no_color && no_color[0])};
 }
 

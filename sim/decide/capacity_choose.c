@@ -163,6 +163,36 @@ const struct ss_capacity_point *ss_capacity_fastest(const struct ss_capacity *c,
     return best;
 }
 
+static double time_of(const struct ss_capacity_point *p, int far)
+{
+    return far ? p->time_s.high : p->time_s.value;
+}
+
+double ss_capacity_middle(const struct ss_capacity *c, int cluster, int far)
+{
+    const struct ss_capacity_point *late = NULL, *enough = NULL, *fastest = ss_capacity_fastest(c, cluster);
+    int chosen = c->clusters[cluster].chosen;
+
+    if (chosen < 0)
+        return fastest ? fastest->nodes : c->clusters[cluster].most_nodes;
+    for (int i = 0; i < c->npoints && c->deadline_s > 0; i++) {
+        const struct ss_capacity_point *p = &c->points[i];
+        if (p->cluster == cluster && ss_capacity_enough(c, p, far) && (!enough || p->nodes < enough->nodes))
+            enough = p;
+    }
+    if (!enough)
+        return c->points[chosen].nodes;
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *p = &c->points[i];
+        if (p->cluster == cluster && ss_capacity_holds(p) && p->nodes < enough->nodes &&
+            time_of(p, far) > c->deadline_s && (!late || p->nodes > late->nodes))
+            late = p;
+    }
+    double slope =
+        late ? log(time_of(late, far) / time_of(enough, far)) / log((double)enough->nodes / late->nodes) : 0;
+    return slope > 0 ? late->nodes * pow(time_of(late, far) / c->deadline_s, 1 / slope) : enough->nodes;
+}
+
 int ss_capacity_is_answered(const struct ss_capacity *plan)
 {
     for (int k = 0; k < plan->nclusters; k++)

@@ -290,44 +290,13 @@ static int count_open(const struct run *r, const struct choice *of)
     return n;
 }
 
-static double time_of(const struct ss_capacity_point *p, int far)
-{
-    return far ? p->time_s.high : p->time_s.value;
-}
-
-/* Returns the nodes about which an answer lies: for a deadline those that meet it on the line (of logarithms) through the last point that is late and
- * the first that is not; else those of the answer, or of the fastest point where there is none. far 1: by the far ends of times. */
-static double middle_of(const struct ss_capacity *c, int cluster, int far)
-{
-    const struct ss_capacity_point *late = NULL, *enough = NULL, *fastest = ss_capacity_fastest(c, cluster);
-    int chosen = c->clusters[cluster].chosen;
-
-    if (chosen < 0)
-        return fastest ? fastest->nodes : c->clusters[cluster].most_nodes;
-    for (int i = 0; i < c->npoints && c->deadline_s > 0; i++) {
-        const struct ss_capacity_point *p = &c->points[i];
-        if (p->cluster == cluster && ss_capacity_enough(c, p, far) && (!enough || p->nodes < enough->nodes))
-            enough = p;
-    }
-    if (!enough)
-        return c->points[chosen].nodes;
-    for (int i = 0; i < c->npoints; i++) {
-        const struct ss_capacity_point *p = &c->points[i];
-        if (p->cluster == cluster && ss_capacity_holds(p) && p->nodes < enough->nodes &&
-            time_of(p, far) > c->deadline_s && (!late || p->nodes > late->nodes))
-            late = p;
-    }
-    double slope =
-        late ? log(time_of(late, far) / time_of(enough, far)) / log((double)enough->nodes / late->nodes) : 0;
-    return slope > 0 ? late->nodes * pow(time_of(late, far) / c->deadline_s, 1 / slope) : enough->nodes;
-}
-
 /* Puts the open numbers nearest to the answer on r->items, up to `most`, and returns how many. */
 static int take_nearest(struct run *r, const struct choice *of, int most)
 {
     const struct ss_capacity *c = r->x->plan;
     struct ss_capacity_numbers *x = &r->numbers[of->cluster];
-    double far[WAVE], low = middle_of(c, of->cluster, 0), high = fmax(low, middle_of(c, of->cluster, 1));
+    double far[WAVE], low = ss_capacity_middle(c, of->cluster, 0),
+                      high = fmax(low, ss_capacity_middle(c, of->cluster, 1));
     int at[WAVE], m = 0;
 
     for (int i = 0; i < x->n; i++) {

@@ -17,9 +17,9 @@
 #define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
 #define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
 #define MOST_MICRO 4    /* times that a row's micro batch may grow or shrink on another number of nodes */
-#define MOST_FLOWS 8    /* layouts of a search whose flows are asked beside the first one's */
-#define WORTH_A_SHAPE                                                                                        \
-    1.05 /* A layout that was so much dearer on its row than another is not tried beside it. */
+#define MOST_NEAR_RANKS 128 /* of tensor or context parallelism that are tried about an answer */
+#define MOST_FLOWS 8        /* layouts of a search whose flows are asked beside the first one's */
+#define WORTH_A_SHAPE 1.05  /* A layout that was so much dearer on its row than another is not tried. */
 
 static int set_number(struct ss_request *r, const char *flag, int value, struct ss_error *err)
 {
@@ -372,17 +372,14 @@ static void vary_near(const struct ss_capacity_board *b, const struct ss_request
 {
     char text[128];
     size_t n = (size_t)snprintf(text, sizeof text, "%s=", flag + 2), start = n;
-    int most = 0;
 
     if (ss_find_gives(site, flag))
         return;
-    for (int i = 0; i < b->nshapes; i++)
-        most = (cp ? b->shape[i].cp : b->shape[i].tp) > most ? (cp ? b->shape[i].cp : b->shape[i].tp) : most;
-    for (int value = 1; value <= 2 * most; value++) {
+    for (int value = 1; value <= MOST_NEAR_RANKS; value++) {
         int has = 0;
         for (int i = 0; i < b->nshapes; i++) {
             int one = cp ? b->shape[i].cp : b->shape[i].tp;
-            has |= one == value || 2 * one == value;
+            has |= value == one || value == 2 * one;
         }
         if (has)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%d", n > start ? "," : "", value);

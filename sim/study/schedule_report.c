@@ -78,7 +78,7 @@ static int compare_text(const struct ss_comparison *c, const struct ss_display *
                                       {"iteration_s", "iteration", "%9s", 1, 0},
                                       {"slower", "slower", "%+.1f %%", 100, 0},
                                       {"bubble_fraction", "bubble", "%.1f %%", 100, 0},
-                                      {"imbalance_fraction", "imbal-\nance", "%.1f %%", 100, 0},
+                                      {"imbalance_fraction", "imbalance", "%.1f %%", 100, 0},
                                       {"exposed_s", "exposed", "%.1f ms", 1e3, 2},
                                       {"sends", "sends", "%.0f", 1, 3},
                                       {"kept", "act\nGiB", "%.1f", 1 / SS_GIB, 0},

@@ -190,7 +190,7 @@ def names_of(binary):
     names["models"] = []
     for m in listed["models"]:
         layers, hidden, heads, groups = map(int, re.search(
-            r"(\d+) layers of (\d+), (\d+) heads, (\d+) groups", m["description"]).groups())
+            r"(\d+) layers of (\d+), (?:heads )?(\d+)(?: heads, |/)(\d+)", m["description"]).groups())
         names["models"].append({"name": m["name"], "layers": layers, "hidden": hidden, "heads": heads,
                                 "groups": groups})
     return names

@@ -26,6 +26,9 @@ int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_poi
 int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p);
 /* Returns the fastest point of a platform; NULL: no point holds the job. */
 const struct ss_capacity_point *ss_capacity_fastest(const struct ss_capacity *c, int cluster);
+/* Returns the nodes about which an answer lies: for a deadline those that meet it on the line (of logarithms) through the last point that is late and
+ * the first that is not; else those of the answer, or of the fastest point where there is none. far 1: by the far ends of times. */
+double ss_capacity_middle(const struct ss_capacity *c, int cluster, int far);
 /* Returns the multiple of `unit` that is nearest to a batch, and not 0. */
 int ss_capacity_nearest(int batch, int unit);
 /* Returns 1 if a batch is within a sixteenth of the one that was asked for. */
