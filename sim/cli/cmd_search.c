@@ -46,17 +46,17 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     int rc = ss_bands_load(NULL, cli_files(), &bands, err);
 
     run.bands = bands;
-    const struct ss_find_options options = {.vary = vary,
-                                            .how = &how,
-                                            .run = &run,
-                                            .workers = cli_workers(flags),
-                                            .axes = flags->search.axes,
-                                            .exhaustive = flags->search.exhaustive,
-                                            .brief = !flags->json && !flags->csv[0],
-                                            .confirm = !flags->search.unconfirmed &&
-                                                       ss_engine_is_built(SS_ENGINE_SIMGRID),
-                                            .progress = show,
-                                            .better = note_best};
+    const struct ss_find_options options = {
+        .vary = vary,
+        .how = &how,
+        .run = &run,
+        .workers = cli_workers(flags),
+        .axes = flags->search.axes,
+        .exhaustive = flags->search.exhaustive,
+        .brief = !flags->json && !flags->csv[0] && !flags->sweep.report[0],
+        .confirm = !flags->search.unconfirmed && ss_engine_is_built(SS_ENGINE_SIMGRID),
+        .progress = show,
+        .better = note_best};
     cli_watch_begin("searching", options.workers.journal);
     SS_THEN(rc, ss_find_run(base, &options, out, err));
     cli_watch_end();
@@ -64,20 +64,23 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     return rc;
 }
 
-/* Writes a table, or a picture of a width, 0: its own, if the user named a file. */
-static int write_file(const struct ss_find_result *found, const char *path, int picture, double width,
-                      struct ss_error *err)
+/* Writes a picture or a page, if the user named a file; width: of the picture, px, 0: its own. */
+static int draw_file(const struct ss_find_result *found, const char *path, double width,
+                     int (*draw)(const struct ss_find_result *, double, FILE *, struct ss_error *),
+                     struct ss_error *err)
 {
     struct ss_output *output;
     FILE *stream;
     if (!path[0])
         return SS_OK;
     int rc = cli_output_begin(path, &output, &stream, err);
-    return rc ? rc
-              : cli_output_end(output,
-                               picture ? ss_find_write_svg(found, width, stream, err)
-                                       : ss_find_write_csv(found, stream, err),
-                               err);
+    return rc ? rc : cli_output_end(output, draw(found, width, stream, err), err);
+}
+
+static int draw_csv(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err)
+{
+    (void)width;
+    return ss_find_write_csv(found, out, err);
 }
 
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
@@ -85,9 +88,10 @@ static int report(const struct ss_find_result *found, const struct cli_flags *fl
     const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
-    int rc = write_file(found, flags->csv, 0, 0, err);
+    int rc = draw_file(found, flags->csv, 0, draw_csv, err);
 
-    SS_THEN(rc, write_file(found, flags->svg, 1, flags->pictures.width, err));
+    SS_THEN(rc, draw_file(found, flags->svg, flags->pictures.width, ss_find_write_svg, err));
+    SS_THEN(rc, draw_file(found, flags->sweep.report, flags->pictures.width, ss_find_write_page, err));
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     return rc ? rc
               : cli_output_end(

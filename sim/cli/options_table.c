@@ -128,6 +128,8 @@ static const struct cli_option table[] = {
     {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(CAPACITY), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(vary),
      .doc = "platform=h100,gb200: platforms side by side; or a flag of the layout and the values that the search has for it: tp=1,2,4, schedule=auto, overlap-grad-reduce=on,off; "
             "without it tp, cp, pp, ep, vp, mbs, recompute and fsdp take all legal values where the job does not give them"},
+    {.name = "--report", .value = "FILE.html", .verbs = V(SEARCH), .writes = CLI_BESIDE, .starts = "<!doctype html>", .kind = CLI_NEW_FILE, .several = CLI_ONCE, .offset = AT(sweep.report),
+     .doc = "writes a page: the best, picture, table and words"},
     {.name = "--top", .value = "N", .verbs = V(SEARCH), .kind = CLI_COUNT, .offset = AT(search.top), .low = 1, .high = 100000,
      .usual = "5", .beside = "--json", .doc = "layouts that the text has of each number of nodes, best first"},
     {.name = "--workers", .value = "N", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,

@@ -156,6 +156,8 @@ int ss_find_write(const struct ss_find_result *found, const struct ss_display *v
                   struct ss_error *err);
 /* Draws memory over time for each number of nodes, with the front and the band of the best, `width` px wide, 0: its own. Error: SS_ERR_IO. */
 int ss_find_write_svg(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err);
+/* Writes what was found as an HTML page that needs nothing else; width: of its picture. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_find_write_page(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err);
 /* Writes the points with all figures as a CSV table. Error: SS_ERR_IO. */
 int ss_find_write_csv(const struct ss_find_result *found, FILE *out, struct ss_error *err);
 
