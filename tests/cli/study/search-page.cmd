@@ -8,4 +8,5 @@ grep -c '<td>the best</td>' "$ROOM/p.html"
 grep -c '<td>yes</td>' "$ROOM/p.html"
 awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "front") c = i; next } $c == 1 { n++ } END { print n + 0 }' "$ROOM/t.csv"
 (cd "$ROOM" && "$STEPSIM" search --platform h100 --nodes 1 --model llama3.2-1b --seq 2048 --gbs 32 --cp 1 --fsdp none --recompute none --report none/p.html > no.txt; echo "status $?")
+(cd "$ROOM" && "$STEPSIM" search --platform h100 --nodes 1 --model llama3.2-1b --seq 2048 --gbs 32 --cp 1 --tp 1 --pp 1 --fsdp none --recompute none --report w.html --width 700 > w.txt; grep -c "<svg[^>]* width=\"700\"" w.html)
 rm -r "$ROOM"
