@@ -50,12 +50,18 @@ static int writes_files(int verb, int argc, char *const *argv)
            verb == CLI_PLATFORM_IMPORT || cli_has_word(argc, argv, "--xml");
 }
 
+/* Returns 1 if a verb tells of each file that it checked in one line, which begins with the file's name. */
+static int checks_files(int verb)
+{
+    return verb == CLI_PLATFORM_CHECK || verb == CLI_SCHEDULE_CHECK || verb == CLI_PROGRAM_CHECK;
+}
+
 /* Returns 1 where lines of stdout must stay whole: a file goes there, or a record a line, or a chart. */
 static int keeps_lines(int verb, int argc, char *const *argv)
 {
     static const char *const words[] = {"--brief", "--link", "--steps", "-"};
-    int keeps = writes_files(verb, argc, argv) || verb == CLI_PLATFORM_NEW || verb == CLI_PLATFORM_DRAW ||
-                verb == CLI_SCHEDULE_SHOW || verb == CLI_HELP;
+    int keeps = writes_files(verb, argc, argv) || checks_files(verb) || verb == CLI_PLATFORM_NEW ||
+                verb == CLI_PLATFORM_DRAW || verb == CLI_SCHEDULE_SHOW || verb == CLI_HELP;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         keeps |= cli_has_word(argc, argv, words[i]);
