@@ -11,6 +11,7 @@
 
 #define MOST 32      /* columns */
 #define NARROWEST 18 /* columns of the terminal that a folded text keeps */
+#define LONGEST 36   /* columns that a word keeps; a longer one, such as the name of a run, is broken */
 
 /* Cells of the first columns, and the text behind them; without cells the text is a line between rows. */
 struct ss_grid_row {
@@ -199,7 +200,7 @@ static void measure(const struct ss_grid *g, size_t i, struct layout *l)
         word = longest > word ? longest : word;
     }
     l->natural[i] = l->width[i] = most;
-    word = word > NARROWEST ? word : NARROWEST;
+    word = word > LONGEST ? LONGEST : word > NARROWEST ? word : NARROWEST;
     l->least[i] = is_text(c) && word < most ? word : most;
 }
 
@@ -285,14 +286,31 @@ static void arrange(const struct ss_grid *g, const struct ss_display *view, stru
 
 /* ---- lines ---- */
 
-/* Returns how many bytes of a text its next line takes, in `width` columns, broken at a blank. */
+/* Returns where a word that is longer than a line is broken: behind its last mark that fits, else where the line ends. */
+static size_t word_break(const char *word, size_t n, size_t width)
+{
+    size_t at = n;
+
+    while (at > 1 && ss_text_columns(word, at) > width)
+        at--;
+    for (size_t i = at; at < n && i > width / 2; i--)
+        if (strchr("-_/.", word[i - 1]))
+            return i;
+    while (at < n && at > 1 && ((unsigned char)word[at] & 0xc0) == 0x80) /* within a character */
+        at--;
+    return at;
+}
+
+/* Returns how many bytes of a text its next line takes, in `width` columns, broken at a blank, or within a word where the column
+ * is narrower than the word. */
 static size_t line_of(const char *text, size_t width)
 {
     const size_t n = strlen(text), first = 1 + strspn(text, " ");
     bool command;
-    const size_t at = ss_text_columns(text, n) > width ? ss_text_break(text, n, first, width, &command) : 0;
+    size_t at = ss_text_columns(text, n) > width ? ss_text_break(text, n, first, width, &command) : 0;
 
-    return at ? at : n;
+    at = at ? at : n;
+    return width >= LONGEST && ss_text_columns(text, at) > width ? word_break(text, at, width) : at;
 }
 
 /* Writes blanks only before what is written: no line ends in them. */
@@ -371,7 +389,8 @@ static void put_heads(const struct ss_grid *g, const struct layout *l, FILE *out
     }
 }
 
-/* Writes "GPUs 64", or the head alone, of each column that is not shown: of those that are the same in all rows, or of the others. */
+/* Writes "GPUs 64", or the head alone, of each column that is not shown: of those that are the same in all rows, or of the others.
+ * A column in which no row has a value is not told. */
 static int put_hidden(const struct ss_grid *g, const struct layout *l, bool told, FILE *out)
 {
     int n = 0;
@@ -379,7 +398,7 @@ static int put_hidden(const struct ss_grid *g, const struct layout *l, bool told
     for (size_t i = 0; i < g->n; i++) {
         const char *value = same(g, i);
         char head[64];
-        if (l->width[i] || !l->natural[i] || (value != NULL) != told)
+        if (l->width[i] || !l->natural[i] || (value != NULL) != told || (value && !strcmp(value, "-")))
             continue;
         fprintf(out, "%s%s%s%s",
                 n++    ? ", "

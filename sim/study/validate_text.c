@@ -76,9 +76,9 @@ static int print_rows(const struct ss_validation *v, const struct ss_display *vi
                                                {"measured_ms", "measured\nms", "%.1f", 1, 0},
                                                {"predicted_ms", "predicted\nms", "%.1f", 1, 0},
                                                {"error_pct", "error\n%", "%+.1f", 1, 0},
-                                               {"measured_mib", "measured\nMiB", "%.0f", 1, 0},
-                                               {"predicted_mib", "predicted\nMiB", "%.0f", 1, 0},
-                                               {"memory_error_pct", "error\n%", "%+.1f", 1, 0},
+                                               {"measured_mib", "measured\nMiB", "%.0f", 1, 1},
+                                               {"predicted_mib", "predicted\nMiB", "%.0f", 1, 1},
+                                               {"memory_error_pct", "error\n%", "%+.1f", 1, 1},
                                                {"known_quality", "quality\n", "%-s", 1, 3},
                                                {"judged", "measured,\nverdict", "%-s", 1, 0}};
     struct ss_grid grid;
@@ -101,9 +101,9 @@ static const struct ss_column summary_columns[] = {
     {"name", "errors, %\n", "%-s", 1, 0},        {"time_n", "time:\nrows", "%.0f", 1, 0},
     {"time_mean", "\nmean", "%.2f", 1, 0},       {"time_median", "\nmedian", "%.2f", 1, 2},
     {"time_worst", "\nworst", "%.1f", 1, 0},     {"time_bias", "\nbias", "%+.2f", 1, 0},
-    {"memory_n", "memory:\nrows", "%.0f", 1, 0}, {"memory_mean", "\nmean", "%.2f", 1, 0},
-    {"memory_median", "\nmedian", "%.2f", 1, 2}, {"memory_worst", "\nworst", "%.1f", 1, 0},
-    {"memory_bias", "\nbias", "%+.2f", 1, 0},    {"right", "outcomes\nright", "%8s", 1, 0}};
+    {"memory_n", "memory:\nrows", "%.0f", 1, 0}, {"memory_mean", "\nmean", "%.2f", 1, 1},
+    {"memory_median", "\nmedian", "%.2f", 1, 2}, {"memory_worst", "\nworst", "%.1f", 1, 1},
+    {"memory_bias", "\nbias", "%+.2f", 1, 1},    {"right", "fits?\nright", "%5s", 1, 0}};
 
 void ss_summary_begin(struct ss_grid *grid)
 {
@@ -119,7 +119,7 @@ void ss_summary_add(const struct ss_validation_summary *s, struct ss_grid *grid)
     snprintf(name, sizeof name, "  %s", s->name);
 
     if (s->outcomes)
-        snprintf(right, sizeof right, "%d of %d", s->right, s->outcomes);
+        snprintf(right, sizeof right, "%d/%d", s->right, s->outcomes);
     SS_ADD(&r, SS_KEY("name", name), SS_KEY("time_n", s->time.n),
            SS_KEY("time_mean", time * s->time.mean_abs), SS_KEY("time_median", time * s->time.median_abs),
            SS_KEY("time_worst", time * s->time.worst_abs), SS_KEY("time_bias", time * s->time.bias),

@@ -128,6 +128,29 @@ static void expect_grid(int width, int color, const char *want)
     expect(f, want);
 }
 
+/* A name of 45 columns keeps 36, broken behind its last mark; a column in which nothing is known goes without a word. */
+static void test_grid_names(void)
+{
+    static const struct ss_column columns[] = {
+        {"id", "id", "%-s", 1, 0}, {"gib", "GiB", "%.0f", 1, 1}, {"ms", "ms", "%.1f", 1, 0}};
+    const struct ss_display view = {.width = 44};
+    struct ss_grid grid;
+    FILE *f = begin();
+
+    ss_grid_begin(&grid, columns, SS_ARRAY_LEN(columns));
+    for (int i = 0; i < 2; i++) {
+        struct ss_row r = {0};
+        SS_ADD(&r, SS_KEY("id", i ? "short" : "bridge-26.04-pre-qwen3-235b-a22b-gb200-mxfp8x"),
+               SS_KEY("gib", NAN), SS_KEY("ms", 10070.1));
+        ss_grid_row(&grid, &r);
+    }
+    CU_ASSERT_EQUAL(ss_grid_end(&grid, &view, f), 0);
+    expect(f, "id                                        ms\n"
+              "bridge-26.04-pre-qwen3-235b-a22b-    10070.1\n"
+              "gb200-mxfp8x\n"
+              "short                                10070.1\n");
+}
+
 static void test_grid(void)
 {
     expect_grid(80, 0,
@@ -223,8 +246,12 @@ static void test_figures(void)
 
 SUITE(row)
 {
-    CU_TestInfo tests[] = {
-        {"json", test_json}, {"text", test_text},       {"a table in less and less room", test_grid},
-        {"csv", test_csv},   {"figures", test_figures}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"json", test_json},
+                           {"text", test_text},
+                           {"a table in less and less room", test_grid},
+                           {"names in a table", test_grid_names},
+                           {"csv", test_csv},
+                           {"figures", test_figures},
+                           CU_TEST_INFO_NULL};
     return suite_run("row", NULL, NULL, tests);
 }

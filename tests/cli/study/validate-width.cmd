@@ -1,0 +1,2 @@
+# tables of runs keep to 80 columns: columns of memory go before a row is broken, a name is broken last, and a column without a value is not told
+for t in runs foreign-2 hybrid; do "$STEPSIM" validate $t -o $t.txt; grep -v '^ *[a-z0-9._-]*: \|^note: \|^  over\|^(no room\|^  11 of' $t.txt | awk 'length > 80'; grep -c '^in all rows:.* -\(,\|$\)' $t.txt; done; grep -A1 mlperf50-llama3.1-405b-h200-Nebius foreign-2.txt | cut -c1-36
