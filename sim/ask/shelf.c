@@ -24,8 +24,7 @@ int ss_shelves_new(struct ss_shelves **out, struct ss_error *err)
 {
     struct ss_shelves *s = ss_calloc(1, sizeof *s);
 
-    if (!s)
-        return ss_nomem(err);
+    SS_NEED(s, err);
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
     return SS_OK;

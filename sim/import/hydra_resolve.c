@@ -157,8 +157,7 @@ static int resolve_text(struct resolver *r, struct ss_tree_node *node, struct ss
     struct text *out = calloc(1, sizeof *out);
 
     r->steps = 0;
-    if (!out)
-        return ss_nomem(err);
+    SS_NEED(out, err);
     if (expand(r, node, node->text, strlen(node->text), 0, out)) {
         node->text = ss_tree_text(r->tree, out->buf);
         node->quoted = false;

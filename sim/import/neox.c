@@ -231,11 +231,9 @@ static int map(struct ss_request *request, struct ss_tree *tree, const struct ss
 int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
 {
     struct ss_tree *tree;
-    int rc = ss_tree_new(file, &tree, err);
 
-    if (rc)
-        return rc;
-    rc = merge(tree, text, len, file, err);
+    SS_TRY(ss_tree_new(file, &tree, err));
+    int rc = merge(tree, text, len, file, err);
     if (!rc)
         return map(r, tree, NULL, err);
     ss_tree_free(tree);

@@ -126,8 +126,7 @@ int ss_calls_take(struct ss_calls *calls, const char *data, size_t len, struct s
         if (head.kind < 0 || head.kind >= (int)SS_ARRAY_LEN(kinds) || head.by >= (int)calls->n ||
             head.bytes > len - at)
             return ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of the launch script ended early");
-        if (add_call(calls, &head, data + at))
-            return ss_nomem(err);
+        SS_NEED(!add_call(calls, &head, data + at), err);
     }
     return SS_OK;
 }

@@ -154,9 +154,7 @@ int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, con
         *every = n < 0 ? 1 : (int)n;
         return SS_OK;
     }
-    int rc = read_list(text, 1, &l, why);
-    if (rc)
-        return rc;
+    SS_TRY(read_list(text, 1, &l, why));
     rule->n = l.n;
     for (int i = 0; i < l.n; i++)
         rule->bits[i / 64] |= (uint64_t)l.has[i] << i % 64;

@@ -46,9 +46,7 @@ static int complete_vocabulary(struct ss_finish *f, struct ss_model *m)
     int rc = ss_model_known(r->word[at + 1].text, name, sizeof name, &found, f->err);
     if (rc || !found)
         return rc;
-    rc = load_model(f, name, &named);
-    if (rc)
-        return rc;
+    SS_TRY(load_model(f, name, &named));
     m->vocab_size = named.vocab_size;
     ss_note(f->notes, "the tokenizer of %s is not read: %d rows, as its model has", name, named.vocab_size);
     return SS_OK;

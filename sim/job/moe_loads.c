@@ -106,8 +106,7 @@ static int read_rows(const struct ss_csv *csv, struct row *row, int experts, int
         layers += i == 0 || row[i].layer != row[i - 1].layer;
     *out = (struct ss_moe_loads){.experts = experts,
                                  .load = ss_calloc(layers * (size_t)experts, sizeof *out->load)};
-    if (!out->load)
-        return ss_nomem(err);
+    SS_NEED(out->load, err);
     int rc = fill(row, n, ss_csv_file(csv), top_k, out, err);
     if (rc) {
         free(out->load);

@@ -45,10 +45,7 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
 
 int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
 {
-    int rc = r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err);
-
-    if (rc)
-        return rc;
+    SS_TRY(r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err));
     char *copy = strdup(text);
     if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
         free(copy);

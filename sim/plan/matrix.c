@@ -114,8 +114,7 @@ static int make_matrix(struct spreading *s)
             s->groups->give[far] = ss_calloc(n, sizeof **s->groups->give);
         if (!s->groups->take[far])
             s->groups->take[far] = ss_calloc(n, sizeof **s->groups->take);
-        if (!s->groups->give[far] || !s->groups->take[far])
-            return ss_nomem(s->err);
+        SS_NEED(s->groups->give[far] && s->groups->take[far], s->err);
     }
     return SS_OK;
 }

@@ -148,8 +148,7 @@ static int find_alike(struct ss_plan_builder *b)
 
 int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c, struct ss_error *err)
 {
-    if (choose_representatives(b->plan, c) || list_odd_ranks(b) || find_alike(b))
-        return ss_nomem(err);
+    SS_NEED(!choose_representatives(b->plan, c) && !list_odd_ranks(b) && !find_alike(b), err);
     b->plan->near = b->options->near;
     return SS_OK;
 }

@@ -77,8 +77,7 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     const struct ss_routes *r = &b->routes;
     struct ss_plan *plan = b->plan;
     plan->link_count = ss_calloc((size_t)plan->nlinks, sizeof *plan->link_count);
-    if (!plan->link_count)
-        return ss_nomem(err);
+    SS_NEED(plan->link_count, err);
     for (int l = 0; l < r->nlinks; l++) {
         int link = number_get(&b->links, b->link_colour, (size_t)l);
         if (link >= 0)

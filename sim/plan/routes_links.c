@@ -112,8 +112,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
     r->slow = options->nslow_links > 0;
     r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
     r->inner = ss_calloc((size_t)r->nlinks, 1);
-    if (!r->bandwidth || !r->inner)
-        return ss_nomem(err);
+    SS_NEED(r->bandwidth && r->inner, err);
     for (int i = 0; i < r->nlinks; i++) {
         int kind, link = ss_symmetry_link(&r->symmetry, i);
         if (link >= r->nplatform) {

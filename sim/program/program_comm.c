@@ -277,8 +277,7 @@ static int fill_steps(struct lowering *l)
     const struct ss_schedule *s = l->s;
     int count[2] = {0, 0}, chunk, mb, rc = SS_OK;
     int *latest = malloc(2 * (size_t)s->stages * sizeof *latest);
-    if (!latest)
-        return ss_nomem(l->err);
+    SS_NEED(latest, l->err);
     for (int i = 0; i < 2 * s->stages; i++)
         latest[i] = -1;
     for (int c = 0; c < s->chunks; c++)

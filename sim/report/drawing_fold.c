@@ -256,10 +256,8 @@ static void name_switches(struct ss_drawing *d)
 int ss_drawing_fold(struct ss_drawing *d)
 {
     place_switches(d);
-    int rc = color(d);
 
-    if (rc)
-        return rc;
+    SS_TRY(color(d));
     count_nodes(d);
     climb(d);
     for (int level = 1; level <= d->levels; level++)

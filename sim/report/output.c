@@ -61,8 +61,7 @@ int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, str
     struct ss_output *o = ss_calloc(1, sizeof *o);
     int named = is_named(path), rc = SS_OK;
 
-    if (!o)
-        return ss_nomem(err);
+    SS_NEED(o, err);
     o->stream = stdout;
     if (named)
         rc = ss_file_begin(path, &o->writer, &o->stream, err);

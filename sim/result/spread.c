@@ -89,9 +89,7 @@ static int replay_replica(void *ctx, int replica, void *answer, struct ss_error 
     struct ss_jitter jitter = d->options->jitter;
     struct ss_timeline *t;
     jitter.replica = replica;
-    int rc = replay(d->program, &jitter, d->options->engine, d->loop, &t, err);
-    if (rc)
-        return rc;
+    SS_TRY(replay(d->program, &jitter, d->options->engine, d->loop, &t, err));
     memcpy(answer, &t->iteration_s, sizeof t->iteration_s);
     ss_timeline_free(t);
     return SS_OK;

@@ -30,9 +30,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     struct ss_schedule_params one = *params;
     one.microbatches /= 2;
     struct ss_order o;
-    rc = ss_order_begin(&o, "dualpipe", &one, 6 * one.microbatches, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "dualpipe", &one, 6 * one.microbatches, err));
     struct ss_schedule *s = o.s;
     s->pipelines = 2;
     ss_schedule_place_v(s);

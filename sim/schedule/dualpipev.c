@@ -63,9 +63,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (rc)
         return rc;
     struct ss_order o;
-    rc = ss_order_begin(&o, "dualpipev", params, 6 * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "dualpipev", params, 6 * m, err));
     struct ss_schedule *s = o.s;
     ss_schedule_place_v(s);
     for (int r = 0; r < p; r++) {

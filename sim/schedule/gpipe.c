@@ -11,8 +11,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (rc)
         return rc;
     struct ss_schedule *s = ss_schedule_alloc("gpipe", params, 2 * m);
-    if (!s)
-        return ss_nomem(err);
+    SS_NEED(s, err);
     for (int r = 0; r < params->stages; r++) {
         s->warmup[r] = m;
         for (int i = 0; i < m; i++) {

@@ -72,9 +72,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     struct block b = make_block(params);
     int64_t steps = first_gradient(&b, 0, b.v - 1) + 3 * ((int64_t)m + b.group) * b.v + 2;
     struct ss_order o;
-    int rc = ss_order_begin(&o, "group-interleaved", params, 3 * b.v * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "group-interleaved", params, 3 * b.v * m, err));
     int *at = ss_calloc((size_t)steps, sizeof *at);
     for (int r = 0; at && r < b.p; r++) {
         ss_order_rank(&o, r);

@@ -83,9 +83,7 @@ static void fill_order(struct ss_slot *order, const struct ss_schedule_params *q
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, v = params->chunks, m = params->microbatches, n = v * m;
-    int rc = refuse(params, err);
-    if (rc)
-        return rc;
+    SS_TRY(refuse(params, err));
     int group = params->microbatch_group_size ? params->microbatch_group_size : p;
     bool only_warmup = !params->microbatch_group_size && m == p;
     struct ss_slot *order = malloc(2 * (size_t)n * sizeof *order);

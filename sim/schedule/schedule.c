@@ -71,8 +71,7 @@ int ss_schedule_turns(const struct ss_schedule *s, int more, struct ss_schedule 
         most = s->nslots[r] > most ? s->nslots[r] : most;
     struct ss_schedule *t = ss_schedule_alloc(s->name, &params, most + more * s->loop_length);
     size_t stages = (size_t)s->stages * (size_t)s->chunks;
-    if (!t)
-        return ss_nomem(err);
+    SS_NEED(t, err);
     t->pipelines = s->pipelines;
     t->p2p = s->p2p;
     t->sound = s->sound;

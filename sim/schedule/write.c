@@ -101,8 +101,7 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
         return ss_hint(err, SS_ERR_UNSUPPORTED, "write the text form");
     }
     int *map = ss_schedule_stage_map(s);
-    if (!map)
-        return ss_nomem(err);
+    SS_NEED(map, err);
     int rc = SS_OK;
     if (format == SS_SCHEDULE_CSV)
         rc = write_csv(s, map, out, err);

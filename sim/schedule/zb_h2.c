@@ -19,9 +19,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (rc)
         return rc;
     struct ss_order o;
-    rc = ss_order_begin(&o, "zb-h2", params, 3 * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "zb-h2", params, 3 * m, err));
     struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
         s->warmup[r] = 2 * (p - r - 1);

@@ -59,9 +59,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     struct ss_order o;
     struct ss_schedule_params full = *params;
     full.microbatches = m < 2 * p - 1 ? 2 * p - 1 : m;
-    rc = ss_order_begin(&o, "zb-v", &full, 6 * full.microbatches, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "zb-v", &full, 6 * full.microbatches, err));
     struct ss_schedule *s = o.s;
     ss_schedule_place_v(s);
     for (int r = 0; r < p; r++) {

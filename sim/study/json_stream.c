@@ -74,9 +74,7 @@ static int read_text(struct ss_json_stream *s)
             return ss_json_stream_fail(s, "the file ends inside a text: is it whole?");
         if (s->next == '\\') {
             advance(s);
-            int rc = read_escape(s);
-            if (rc)
-                return rc;
+            SS_TRY(read_escape(s));
             continue;
         }
         put(s, s->next);

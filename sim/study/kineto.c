@@ -278,8 +278,7 @@ static int read_trace(FILE *in, const char *name, struct ss_gpu_trace *t, struct
 {
     struct reader *r = ss_calloc(1, sizeof *r);
 
-    if (!r)
-        return ss_nomem(err);
+    SS_NEED(r, err);
     r->t = t;
     r->out = out;
     ss_json_stream_begin(&r->json, in, name, err);

@@ -125,10 +125,8 @@ static int add_points(struct sweep *s, const struct window *w)
 static int sweep_window(struct sweep *s, const struct window *w)
 {
     double at = w->from;
-    int rc = add_points(s, w);
 
-    if (rc)
-        return rc;
+    SS_TRY(add_points(s, w));
     if (s->n > 1)
         qsort(s->point, s->n, sizeof *s->point, compare_points);
     for (size_t i = 0; i < s->n; i++) {

@@ -135,8 +135,7 @@ static int read_rows(struct survey_reader *r, struct ss_error *err)
     size_t n = ss_bench_table_rows(&r->table);
 
     r->out->rows = ss_calloc(n + 1, sizeof *r->out->rows);
-    if (!r->out->rows)
-        return ss_nomem(err);
+    SS_NEED(r->out->rows, err);
     for (size_t i = 0; i < n; i++) {
         struct ss_bench_row row;
         struct ss_survey_row *out = &r->out->rows[r->out->nrows++];

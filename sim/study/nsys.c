@@ -153,8 +153,7 @@ static int read_table(FILE *in, const char *name, struct ss_gpu_trace *t, struct
     struct reader *r = ss_calloc(1, sizeof *r);
     int more = 0;
 
-    if (!r)
-        return ss_nomem(err);
+    SS_NEED(r, err);
     r->in = in;
     r->file = name;
     r->t = t;

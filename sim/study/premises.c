@@ -43,11 +43,9 @@ int ss_premises_behind(const struct ss_request *base, const char *words,
                        size_t size, struct ss_error *err)
 {
     struct ss_request r;
-    int rc = ss_request_behind(base, words, &r, err);
 
-    if (rc)
-        return rc;
-    rc = ss_premises_find(&r, how, vary, buf, size, err);
+    SS_TRY(ss_request_behind(base, words, &r, err));
+    int rc = ss_premises_find(&r, how, vary, buf, size, err);
     ss_request_free(&r);
     return rc;
 }

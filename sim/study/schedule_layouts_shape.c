@@ -52,8 +52,7 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
 {
     struct ss_search *q = divide(whole, row);
     struct ss_search_result *found = NULL;
-    if (!q)
-        return ss_nomem(err);
+    SS_NEED(q, err);
     q->seed = o->seed;
     q->steps = o->steps;
     q->progress = o->progress;

@@ -172,8 +172,7 @@ int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, doub
 {
     struct ss_schedule_strip *strips = ss_calloc((size_t)n + 1, sizeof *strips);
     int drawn = 0, rc;
-    if (!strips)
-        return ss_nomem(err);
+    SS_NEED(strips, err);
     for (int i = 0; i < n; i++) {
         struct ss_schedule_strip shown = {0};
         const struct ss_summary *summary;

@@ -273,8 +273,7 @@ int ss_journal_open(const char *path, int resume, const struct ss_journal_head *
 {
     struct ss_journal *j = ss_calloc(1, sizeof *j);
     int rc = SS_OK;
-    if (!j)
-        return ss_nomem(err);
+    SS_NEED(j, err);
     j->fd = -1;
     j->path = strdup(path);
     j->room = most(head->size) + 256;

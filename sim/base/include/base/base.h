@@ -12,6 +12,13 @@
 #include "stepsim/error.h"
 #include "stepsim/units.h"
 
+/* Leaves the function with the error of missing memory where the pointer is NULL, or the condition false. */
+#define SS_NEED(got, err)                                                                                    \
+    do {                                                                                                     \
+        if (!(got))                                                                                          \
+            return ss_nomem(err);                                                                            \
+    } while (0)
+
 #define SS_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define SS_MIB (1024.0 * 1024.0)
 #define SS_GIB (1024.0 * 1024.0 * 1024.0)

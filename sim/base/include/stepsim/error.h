@@ -37,6 +37,13 @@ enum ss_status {
 /* Takes the next step of a chain of calls unless an earlier step failed. `rc` holds the status of the first
  * step that failed. */
 #define SS_THEN(rc, step) ((rc) = (rc) ? (rc) : (step))
+/* Leaves the function with the status of a call that failed. */
+#define SS_TRY(...)                                                                                          \
+    do {                                                                                                     \
+        const int ss_tried = (__VA_ARGS__);                                                                  \
+        if (ss_tried)                                                                                        \
+            return ss_tried;                                                                                 \
+    } while (0)
 
 /* Where and why a call failed. The caller owns it and begins with {0}; no text holds a newline. */
 struct ss_error {
