@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helpers that every room uses. They are not installed. */
-#ifndef SS_BASE_H
-#define SS_BASE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -217,5 +216,3 @@ const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);
 void ss_xml_free(struct ss_xml *doc);
 /* Writes the text with & < > " escaped. */
 void ss_xml_escape(FILE *out, const char *text);
-
-#endif
