@@ -2,9 +2,6 @@
 /* Words in, a document out. */
 #include "stepsim/ask.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs beside each other. */
-#include <stdlib.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 

@@ -2,11 +2,6 @@
 #include "base/csv.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "base/gzip.h"

@@ -2,8 +2,6 @@
 #include <dlfcn.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"

@@ -5,8 +5,6 @@
  * library.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "export/walk.h"

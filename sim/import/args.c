@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of flags. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 

@@ -2,10 +2,6 @@
 /* Overrides of Hydra. */
 #include "import/hydra.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define MAX_PATH_BYTES 512

@@ -2,11 +2,6 @@
 /* Keymaps: their files. */
 #include "import/keymap.h"
 
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define FOLDER "workloads/importers"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the numbers of launchers to nodes and GPUs of each: every process has a GPU. */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/hydra.h"
 #include "import/launcher.h"

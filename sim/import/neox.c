@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPT-NeoX: its files, by themselves or as deepy.py merges them, and what the rows of neox.map cannot say of them. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"

@@ -2,10 +2,6 @@
 /* Texts that somebody has at hand, as the words of a job. */
 #include "stepsim/paste.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <jansson.h>
 
 #include "base/base.h"

@@ -2,10 +2,6 @@
 /* TOML 1.0 as a tree. Numbers and dates stay texts, without underscores. */
 #include "import/toml.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define MAX_DEPTH 32

@@ -2,10 +2,6 @@
 /* torchtitan: what its files and commands are. */
 #include "import/torchtitan.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/toml.h"
 

@@ -2,9 +2,6 @@
 /* Trees of foreign configurations: how they are made. */
 #include "import/tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/base.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of YAML and JSON as trees; the only user of libyaml. */
-#include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 
 #include "base/base.h"

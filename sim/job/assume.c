@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What words leave open: the precision, and the recipe of the framework's release. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"

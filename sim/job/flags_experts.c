@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of mixtures of experts, and of what today's models have beside them, that take more than storing a number. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 

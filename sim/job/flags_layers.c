@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of layers: Megatron's Python-like lists of 0 and 1, layouts of pipelines, and what one layer does. */
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 #include "model/model_internal.h"

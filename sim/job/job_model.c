@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model of a job: what its flags say over its config.json, and what flags of attention and of tokenizers leave open. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags to a job. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/flags.h"

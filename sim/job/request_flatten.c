@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of several places as words of one: only there do flags contradict each other that beat each other in two. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/flags.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What-ifs that take words of a request away. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"

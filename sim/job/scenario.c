@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/scenario.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/input_cache.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/model.h"
 
-#include <limits.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "model/model_internal.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/stack.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "model/stack_internal.h"
 #include "stepsim/params.h"

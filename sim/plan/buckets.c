@@ -6,10 +6,6 @@
  * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts on other
  * ranks (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/kernel.h"

@@ -8,11 +8,6 @@
  * docs/design/design.md proves that such ranks do the same at the same time. Colour refinement finds the
  * partition: a colour is a hash of what a rank, flow or link sees.
  */
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/partition.h"
 

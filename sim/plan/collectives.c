@@ -2,8 +2,6 @@
 /* Collectives of the plan: one for each process group, or for each class of equal groups, with all classes
  * that take part. */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "base/stats.h"

@@ -2,9 +2,6 @@
 /* On which nodes groups are, and where each member sends to. */
 #include "plan/communicators.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/rank_cost.h"

@@ -5,10 +5,6 @@
  * most to attend ends last, and all wait for it. Inside a pipeline a stage waits for the slower of the
  * microbatches under way; some of the drawn replicas are run for that, with free communication.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "job/packing.h"

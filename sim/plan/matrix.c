@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/matrix.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"

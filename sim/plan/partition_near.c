@@ -8,10 +8,6 @@
  * the last steps tell apart do the same at the same times, more steps would find nothing new:
  * docs/design/design.md.
  */
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/partition.h"
 

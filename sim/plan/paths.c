@@ -4,10 +4,6 @@
  * for the flows of all its ranks. Its weight on a link is the number of these flows on one link of the
  * platform.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 

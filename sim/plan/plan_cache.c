@@ -3,9 +3,6 @@
  * Groups, routes and classes of a plan, kept for jobs that differ only in what these do not depend on: size
  * of a microbatch, recompute, speed of a card.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"

@@ -4,10 +4,6 @@
  * the pace of the slowest of the ranks that wait for each other in every layer. One stage takes the pace of
  * the slowest GPU of the job, which sets the pace of all pipelines.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"

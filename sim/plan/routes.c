@@ -2,11 +2,6 @@
 #include "plan/routes.h"
 #include "plan/symmetry.h"
 
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/exchange.h"
 #include "stepsim/job.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links as flows see them: the links of the platform, some of them slow or failed, and the ports of GPUs. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/routes.h"
 #include "stepsim/platform.h"

@@ -10,9 +10,6 @@
  *   finish    sends still on their way, reductions without overlap, all gradients, gradient norm.
  * The streams are those of stepsim/communicator.h.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_builder.h"
 #include "stepsim/plan.h"

@@ -26,8 +26,6 @@
  * than the sender can be blocked by its wait (the checker and the tests prove it for every (p, v, m) of the test range).
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "program/program_internal.h"

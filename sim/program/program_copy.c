@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts that a program copies from its plan: links, paths, collectives, classes without slots. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 #include "stepsim/plan.h"

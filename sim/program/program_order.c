@@ -4,9 +4,6 @@
  * has been posted, never on durations; so a program that runs here runs on every engine, and one that is
  * stuck here is stuck there.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 

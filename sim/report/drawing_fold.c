@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds which vertices of a drawing are equal, and which of them are drawn. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/drawing.h"
 

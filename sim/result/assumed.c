@@ -2,10 +2,6 @@
 /* The job without each thing that was assumed, and by other stacks where none is told. */
 #include "stepsim/assumed.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "result/build.h"
 #include "stepsim/cache.h"

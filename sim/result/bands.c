@@ -2,10 +2,6 @@
 /* Measured runs and the errors of their predictions, read as the bands need them. */
 #include "result/bands.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 

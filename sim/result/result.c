@@ -3,9 +3,6 @@
 #include "stepsim/result.h"
 #include "stepsim/job.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "result/build.h"

@@ -3,9 +3,6 @@
 #include "stepsim/run_words.h"
 #include "stepsim/job.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 void ss_run_words_init(struct ss_run_words *how, int engine)

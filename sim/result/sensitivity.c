@@ -3,9 +3,6 @@
  * differ by next to nothing. */
 #include "result/sensitivity.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "base/map.h"
 

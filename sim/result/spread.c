@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations under jitter: as many replays as replicas are asked for, by as many processes as there are cores. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "result/spread.h"
+#include "base/base.h"
 #include "workers/pool.h"
 
 /* 95 % of a normal distribution lie within this many standard deviations of the mean. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Proves a schedule, wherever it comes from, or says which rank and slot is wrong. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -4,8 +4,6 @@
  * down (chunk 1), each with half of the microbatches. Forwards of one direction are paired with backwards
  * of the other. Ranks i and p - 1 - i do the same with the directions exchanged.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -4,8 +4,6 @@
  * 0, turns on the last rank and comes back with chunk 1; in the steady part each forward of one chunk is
  * paired with a backward of the other.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

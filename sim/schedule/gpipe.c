@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPipe: every rank runs the forwards of all microbatches, then their backwards in the same order. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -5,8 +5,6 @@
  * or W. Every third step of a rank is an F, the others an I with its W behind it; a chunk follows the one before it when the
  * first of its group has come through all ranks.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

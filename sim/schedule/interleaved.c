@@ -12,8 +12,6 @@
  * In pairs, each steady forward is one slot with the backward that follows it, and there is one more forward of warm-up, for a
  * rank's forward and backward must not be of the same microbatch where its output is.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Breadth-first pipeline: a chunk runs all microbatches before the next chunk begins; the backward takes
  * the chunks, and the microbatches of a chunk, from the last to the first. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

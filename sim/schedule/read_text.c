@@ -8,9 +8,6 @@
  *   warmup N N ...        # forwards before the steady part, a rank each
  *   rank R: ACTION ...    # '.' is a time step without one; further lines of a rank go on
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedules that are known by name. */
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes schedules: torch's CSV and our own form. A written schedule reads back to the same slots. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 #include "stepsim/text.h"

@@ -5,8 +5,6 @@
  * 2 p - 1 microbatches. The orders of the ranks are one parallelogram: without a global barrier nothing
  * is idle where F = I = W.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

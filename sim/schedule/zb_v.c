@@ -6,8 +6,6 @@
  * both chunks go first and W fills what is left, as PyTorch orders it: chunk 0's beside its last I, then chunk 1's, then
  * the rest of chunk 0's. Fewer microbatches than fill the V are the order of as many as do, without the others.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits props of a card and a stack to measured runs, and says how well the data know them. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "study/calibrate.h"
+#include "base/base.h"
 #include "study/fit.h"
 
 /* The data contradict a number's start where it makes the root mean square error three times that of the fit, and

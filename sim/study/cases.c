@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes rows of tables ready to predict: job, platform and stack of each row, or the reason against it. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/table_internal.h"
 #include "job/input_cache.h"

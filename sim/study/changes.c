@@ -3,8 +3,6 @@
  * memory. */
 #include "study/changes.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "study/changes_table.h"

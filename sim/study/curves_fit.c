@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits the numbers of curves to tables of kernels, card by card on half of the shapes, or on all cards but one. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/curves.h"
 #include "study/fit.h"

@@ -10,9 +10,6 @@
 #include "study/fit.h"
 
 #include <cminpack.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 

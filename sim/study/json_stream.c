@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "study/json_stream.h"
 
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 
 int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)

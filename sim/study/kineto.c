@@ -2,10 +2,6 @@
 /* Reads the events of a Kineto trace: the work of the GPU, and the steps of the profiler. */
 #include "study/kineto.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/json_stream.h"
 

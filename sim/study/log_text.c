@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output of other programs, line by line. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/study_internal.h"
 

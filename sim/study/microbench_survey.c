@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares every row of a table of micro-benchmarks with its prediction on the platform of its card. No
  * row is left out without a reason. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"

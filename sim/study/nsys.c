@@ -3,9 +3,6 @@
  * What `nsys stats --report cuda_gpu_trace --format csv` prints: lines of its own, then a table of which these columns count:
  *   Start (ns),Duration (ns),CorrId,...,Device,Ctx,Strm,Name
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/kineto.h"
 #include "study/kineto.h"

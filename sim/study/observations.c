@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads the measured runs, collectives, kernels and logs with which a fit is compared. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "comm/collective.h"
 #include "stepsim/import.h"

@@ -2,8 +2,6 @@
 /* The premises of jobs that were predicted among many, when their scenarios are gone. */
 #include "report/premises.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a search from a real job: the times and memory of its stages, and the memory that the card
  * leaves for activations. */
-#include <limits.h>
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/job.h"
 #include "stepsim/result.h"

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the best order for each number of pipeline ranks and each placement of a job, and replays it
  * on the cluster. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/job.h"
 #include "stepsim/result.h"

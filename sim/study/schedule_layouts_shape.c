@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the best order for each placement of a pipeline, from times and memory alone. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"

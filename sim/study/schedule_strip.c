@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds when the ranks of a schedule run its slots, by their times or in a replay, for a picture. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "study/schedule_strip.h"
 #include "base/base.h"
 #include "report/follow.h"
-#include "study/schedule_strip.h"
 
 int ss_strip_add(struct ss_schedule_strip *strip, struct ss_slot_time slot)
 {

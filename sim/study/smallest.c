@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds on how few GPUs of a platform the weights, gradients and optimizer states of a model fit, by
  * trying layouts. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/bounds.h"
 #include "stepsim/result.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts the combinations of a sweep, from words to figures. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/program.h"
 #include "stepsim/scenario.h"

@@ -7,11 +7,6 @@
  *   forward-compute:
  *      rank  0: 1204.9
  */
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "study/log_lines.h"

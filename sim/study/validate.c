@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts every row of tables of measured runs and judges the predictions. */
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "layers/kinds.h"
 #include "stepsim/bands.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the notes on a job that was predicted among many, when its scenario is gone. */
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/import.h"
 #include "stepsim/request.h"

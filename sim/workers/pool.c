@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "workers/deal.h"

@@ -2,8 +2,6 @@
 #include "workers/relay.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 

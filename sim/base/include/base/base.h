@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers that every room uses. They are not installed. */
+/* Helpers that every room uses, and the headers of the C library that most files need: who includes this one does not name them again.
+ * They are not installed. */
 #pragma once
 
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "stepsim/error.h"
 #include "stepsim/units.h"

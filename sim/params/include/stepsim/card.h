@@ -3,6 +3,7 @@
 #pragma once
 
 #include "stepsim/curve_props.h"
+#include "stepsim/error.h"
 
 SS_C_BEGIN
 
