@@ -137,6 +137,7 @@ def words_of(get, mixture, sizes):
             words += ["--moe-flex-dispatcher-backend", backend]
             words += ["--moe-hybridep-num-sms", get("moe_hybridep_num_sms")] if backend == "hybridep" and get("moe_hybridep_num_sms") else []
     words += graph_words(get)
+    words += ["--ddp-bucket-size", get("bucket_size")] if get("bucket_size").isdigit() and get("overlap_grad_reduce") == "True" else []
     words += [flag for key, flag in SWITCHES + (OF_EXPERTS if mixture else []) if on(key)]
     return words + (["--cp-comm-type", get("cp_comm_type")] if sizes["cp"] > 1 and get("cp_comm_type") else [])
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands without a job. */
+#include <string.h>
+
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/doctor.h"

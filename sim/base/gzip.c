@@ -3,6 +3,7 @@
 #include "base/gzip.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <zlib.h>
 
 #include "base/base.h"

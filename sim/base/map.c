@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/map.h"
+#include <stdlib.h>
+
 #include "base/base.h"
+#include "base/map.h"
 
 static struct ss_map_slot *find(const struct ss_map *m, uint64_t key)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stepsim/text.h"
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
+#include "stepsim/text.h"
 
 size_t ss_utf8_length(const char *c)
 {

@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
@@ -262,10 +264,13 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
         .serror = on_error,
     };
     struct libxml2 library, *xml = &library;
-    SS_TRY(open_library(xml, b->doc->file, err));
+    int rc = open_library(xml, b->doc->file, err);
+    if (rc)
+        return rc;
     b->library = xml;
     b->parser = xml->xmlCreateMemoryParserCtxt(text, (int)len);
-    SS_NEED(b->parser, err);
+    if (!b->parser)
+        return ss_nomem(err);
     /* NOENT: no entity can be declared, so it only makes &amp; and its kind plain characters. */
     xml->xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
     *b->parser->sax = callbacks;
@@ -273,7 +278,7 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
     xmlStructuredErrorFunc before = *xml->__xmlStructuredError();
     void *context = *xml->__xmlStructuredErrorContext();
     xml->xmlSetStructuredErrorFunc(NULL, drop_error);
-    int rc = xml->xmlParseDocument(b->parser);
+    rc = xml->xmlParseDocument(b->parser);
     xml->xmlSetStructuredErrorFunc(context, before);
     bool good = !rc && b->parser->wellFormed && b->doc->root;
     if (b->parser->myDoc) /* libxml2 makes a document for an internal DTD, whatever the callbacks */
@@ -397,8 +402,10 @@ int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err)
 {
     char *text;
     size_t len;
-    SS_TRY(ss_file_read(path, MAX_BYTES, &text, &len, err));
-    int rc = ss_xml_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
+    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+    if (rc)
+        return rc;
+    rc = ss_xml_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
     free(text);
     return rc;
 }

@@ -5,6 +5,8 @@
  * library.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "export/walk.h"
@@ -123,7 +125,8 @@ int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err
     const struct ss_program *p = ss_export_program(x);
     const struct ss_export_groups *groups;
 
-    SS_NEED(!ss_export_groups(x, &groups), err);
+    if (ss_export_groups(x, &groups))
+        return ss_nomem(err);
     fputs("{", out);
     for (int g = 0; g < groups->n; g++) {
         const struct ss_collective *c = &p->collectives[groups->first[g]];

@@ -2,6 +2,10 @@
 /* Overrides of Hydra. */
 #include "import/hydra.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 
 #define MAX_PATH_BYTES 512
@@ -147,7 +151,8 @@ int ss_hydra_override(struct ss_tree *tree, const char *word, const char *file, 
         return SS_OK;
     }
     const char *place = ss_tree_text(tree, file ? file : "");
-    SS_NEED(place, err);
+    if (!place)
+        return ss_nomem(err);
     int rc = node ? SS_OK : make(tree, &o, place, line, &node, err);
     return rc ? rc : assign(tree, node, word, o.value, place, line, err);
 }

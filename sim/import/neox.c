@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPT-NeoX: its files, by themselves or as deepy.py merges them, and what the rows of neox.map cannot say of them. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"
@@ -227,9 +231,11 @@ static int map(struct ss_request *request, struct ss_tree *tree, const struct ss
 int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
 {
     struct ss_tree *tree;
+    int rc = ss_tree_new(file, &tree, err);
 
-    SS_TRY(ss_tree_new(file, &tree, err));
-    int rc = merge(tree, text, len, file, err);
+    if (rc)
+        return rc;
+    rc = merge(tree, text, len, file, err);
     if (!rc)
         return map(r, tree, NULL, err);
     ss_tree_free(tree);

@@ -2,6 +2,10 @@
 /* Texts that somebody has at hand, as the words of a job. */
 #include "stepsim/paste.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <jansson.h>
 
 #include "base/base.h"
@@ -222,7 +226,8 @@ static int close_gaps(struct ss_shell *s, struct command *c, struct ss_pasted *o
                 ss_note(&out->missing, "%s", name[0] == '?' ? flag : name);
             size_t size = strlen(text) + strlen(with ? with : "x") + 1;
             char *closed = malloc(size);
-            SS_NEED(closed, err);
+            if (!closed)
+                return ss_nomem(err);
             snprintf(closed, size, "%.*s%s%s", (int)(gap - text), text, with ? with : "x",
                      end ? end + 1 : "");
             free(text);
@@ -325,7 +330,10 @@ static void drop_idle(struct ss_pasted *out)
 
 static int read_words(const char *text, size_t len, struct ss_pasted *out, struct ss_error *err)
 {
-    SS_TRY(ss_request_read_text(&out->request, text, len, SS_PASTED, err));
+    int rc = ss_request_read_text(&out->request, text, len, SS_PASTED, err);
+
+    if (rc)
+        return rc;
     drop_idle(out);
     ss_notes_add_all(&out->notes, &out->request.notes);
     if (!out->request.n)

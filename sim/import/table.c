@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured runs: their files. */
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
@@ -81,7 +83,8 @@ static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_
     struct named_row *rows = ss_calloc(n + 1, sizeof *rows);
     char text[512];
 
-    SS_NEED(rows, err);
+    if (!rows)
+        return ss_nomem(err);
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct named_row){ss_csv_field(csv, i, column), ss_csv_line(csv, i)};
     qsort(rows, n, sizeof *rows, by_id);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row of a table as the words of a command line, so that both mean the same. */
+#include <string.h>
+
 #include "base/base.h"
 #include "base/csv.h"
 #include "import/import.h"
@@ -211,8 +213,11 @@ static int read_flags(const struct ss_table_row *r, struct ss_request *out)
     return rc;
 }
 
-/* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else those of
- * overlaps that the row leaves open. */
+/* What no column says and no table prints: how many parameters a data-parallel bucket has. */
+#define BUCKETS "--ddp-bucket-size"
+
+/* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else BUCKETS
+ * and those of overlaps that the row leaves open. */
 static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, const char *only, int must,
                        struct ss_request *out)
 {
@@ -257,8 +262,8 @@ static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
         return rc;
     if (unknown)
         rc = add_nearest(r, csv, NULL, 0, out);
-    if (tp && !unknown)
-        rc = add_nearest(r, csv, "--tp-comm-overlap", SS_RECIPE_RELEASE, out);
+    else
+        rc = add_nearest(r, csv, tp ? "--tp-comm-overlap " BUCKETS : BUCKETS, SS_RECIPE_RELEASE, out);
     if (dp)
         SS_THEN(rc, add_nearest(r, csv,
                                 "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",

@@ -2,6 +2,8 @@
 /* torchtitan: recompute, compilation, precision, optimizer. */
 #include "import/torchtitan.h"
 
+#include <string.h>
+
 #include "base/base.h"
 
 /* Every n-th layer is recomputed whole. */

@@ -2,6 +2,7 @@
 /* torchtitan: model, degrees of parallelism, batch. */
 #include "import/torchtitan.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of YAML and JSON as trees; the only user of libyaml. */
+#include <stdlib.h>
+#include <string.h>
 #include <yaml.h>
 
 #include "base/base.h"
@@ -174,9 +176,11 @@ static int put_alias(struct reader *r, const yaml_event_t *event)
     for (size_t i = 0; i < r->depth; i++)
         if (r->open[i] == from)
             return fail(r, &event->start_mark, "an alias of what it stands in");
-    SS_TRY(put(r, &made, &node));
+    int rc = put(r, &made, &node);
+    if (rc)
+        return rc;
     int line = node->line; /* its place is that of the alias */
-    int rc = ss_tree_assign(r->tree, node, from, r->err);
+    rc = ss_tree_assign(r->tree, node, from, r->err);
     node->line = line;
     return rc;
 }

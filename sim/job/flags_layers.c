@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of layers: Megatron's Python-like lists of 0 and 1, layouts of pipelines, and what one layer does. */
+#include <ctype.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "job/flags_set.h"
 #include "model/model_internal.h"
@@ -151,7 +154,9 @@ int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, con
         *every = n < 0 ? 1 : (int)n;
         return SS_OK;
     }
-    SS_TRY(read_list(text, 1, &l, why));
+    int rc = read_list(text, 1, &l, why);
+    if (rc)
+        return rc;
     rule->n = l.n;
     for (int i = 0; i < l.n; i++)
         rule->bits[i / 64] |= (uint64_t)l.has[i] << i % 64;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags that take others away. */
+#include <string.h>
+
 #include "base/base.h"
 #include "job/flags_set.h"
 

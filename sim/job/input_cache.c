@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/input_cache.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "job/job_internal.h"
 
@@ -387,7 +390,9 @@ int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, str
 
     if (!e) {
         e = new_entry(name_or_path, n);
-        SS_TRY(keep(l, MODEL, e, e ? ss_model_load(name_or_path, &e->model, err) : ss_nomem(err)));
+        int rc = keep(l, MODEL, e, e ? ss_model_load(name_or_path, &e->model, err) : ss_nomem(err));
+        if (rc)
+            return rc;
     }
     *out = e->model;
     return SS_OK;
@@ -419,7 +424,9 @@ static int find_lengths(struct ss_input_cache *l, const char *path, const struct
 
     if (!e) {
         e = new_entry(path, n);
-        SS_TRY(keep(l, LENGTHS, e, e ? ss_lengths_read(path, &e->lengths, err) : ss_nomem(err)));
+        int rc = keep(l, LENGTHS, e, e ? ss_lengths_read(path, &e->lengths, err) : ss_nomem(err));
+        if (rc)
+            return rc;
     }
     *out = &e->lengths;
     return SS_OK;

@@ -2,6 +2,10 @@
 /* Draws documents and packs them into rows. */
 #include "job/packing.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "base/draw.h"
 #include "base/map.h"

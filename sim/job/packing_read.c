@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads lengths of documents: a CSV with a column `length` and, where a line stands for several, `count`. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "base/csv.h"
 #include "job/packing.h"
@@ -33,11 +36,13 @@ int ss_lengths_parse(const char *text, size_t len, const char *name, struct ss_l
                      struct ss_error *err)
 {
     struct ss_csv *csv;
-    SS_TRY(ss_csv_parse(text, len, name, &csv, err));
+    int rc = ss_csv_parse(text, len, name, &csv, err);
+    if (rc)
+        return rc;
     memset(out, 0, sizeof *out);
     out->length = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->length);
     out->count = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->count);
-    int rc = out->length && out->count ? read_rows(csv, out, err) : ss_nomem(err);
+    rc = out->length && out->count ? read_rows(csv, out, err) : ss_nomem(err);
     if (rc)
         ss_lengths_free(out);
     ss_csv_free(csv);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/request.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
@@ -42,7 +45,10 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
 
 int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
 {
-    SS_TRY(r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err));
+    int rc = r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err);
+
+    if (rc)
+        return rc;
     char *copy = strdup(text);
     if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
         free(copy);

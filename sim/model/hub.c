@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/hub.h"
 
+#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"

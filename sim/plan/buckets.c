@@ -6,6 +6,10 @@
  * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts on other
  * ranks (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/kernel.h"
@@ -99,7 +103,8 @@ static double params_of_chunk(const struct dp_group *d, int chunk)
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
 {
     struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
-    SS_NEED(grown, err);
+    if (!grown)
+        return ss_nomem(err);
     *marks = grown;
     grown[(*n)++] = mark;
     return SS_OK;
@@ -208,7 +213,7 @@ static void reverse_gathers(const struct dp_group *d, int chunk, int first)
 }
 
 /* Returns the size of a bucket. Megatron-LM has one size for both kinds, from the ranks of the dense
- * parameters; PyTorch's DistributedDataParallel knows no ranks. */
+ * parameters; frameworks that set a size know no ranks. */
 static double bucket_size(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
@@ -216,7 +221,7 @@ static double bucket_size(const struct dp_group *d)
     double ranks = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank).n;
     if (plan->job->dp.bucket_size > 0)
         return plan->job->dp.bucket_size;
-    return plan->stack->ddp_copies > 0 ? plan->stack->ddp_bucket : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
+    return fmax(plan->stack->ddp_bucket, plan->stack->ddp_bucket_rank * ranks);
 }
 
 /* Adds one bucket for all of a chunk; it is ready and needed with the chunk's lowest layer that has
@@ -357,7 +362,8 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     if (!ss_comm_has_flows(plan, comm)) /* sharded parameters communicate inside the layers */
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);
-    SS_NEED(done, err);
+    if (!done)
+        return ss_nomem(err);
     for (int c = 0; c < plan->nclasses && !status; c++) {
         if (done[c] || (status = group_init(&d, c)) != 0)
             continue;
@@ -432,7 +438,8 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         .seconds = 2 * ss_log2_up(plan->world_size) * step,
     };
     int *all = ss_calloc((size_t)plan->nclasses, sizeof *all);
-    SS_NEED(all, err);
+    if (!all)
+        return ss_nomem(err);
     for (int c = 0; c < plan->nclasses; c++)
         all[c] = c;
     status = ss_plan_collective_add(b, &spec, all, plan->nclasses, 0, &index, err);

@@ -323,10 +323,9 @@ static int keep_config(struct ss_platform *p, const struct ss_xml_node *root, st
              v = v->next) {
             char *all = NULL;
 
-            SS_NEED(asprintf(&all, "%s%s%.60s=%.60s", p->untaken != NULL ? p->untaken : "",
-                             p->untaken != NULL ? ", " : "", ss_xml_attr(v, "id"),
-                             ss_xml_attr(v, "value")) >= 0,
-                    err);
+            if (asprintf(&all, "%s%s%.60s=%.60s", p->untaken != NULL ? p->untaken : "",
+                         p->untaken != NULL ? ", " : "", ss_xml_attr(v, "id"), ss_xml_attr(v, "value")) < 0)
+                return ss_nomem(err);
             free(p->untaken);
             p->untaken = all;
         }

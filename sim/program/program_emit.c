@@ -2,6 +2,9 @@
 /* Events, mixes and templates of a program that is being built. */
 #include "program/program_emit.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "base/map.h"
 #include "stepsim/communicator.h"

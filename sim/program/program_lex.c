@@ -37,10 +37,13 @@ static int quoted_word(struct ss_lines *l, char **at, struct ss_word *word)
 static int next_word(struct ss_lines *l, char **at)
 {
     struct ss_word word = {*at, false};
-    SS_NEED(!ss_grow(&l->words, &l->cap, l->nwords + 1, sizeof *l->words), l->err);
+    if (ss_grow(&l->words, &l->cap, l->nwords + 1, sizeof *l->words))
+        return ss_nomem(l->err);
     if (**at == '"') {
         ++*at;
-        SS_TRY(quoted_word(l, at, &word));
+        int rc = quoted_word(l, at, &word);
+        if (rc)
+            return rc;
     } else {
         while (**at && **at != '\n' && !is_space(**at)) {
             if (**at == '"')
@@ -65,7 +68,9 @@ static int split_line(struct ss_lines *l)
             at += strcspn(at, "\n");
         if (!*at || *at == '\n')
             break;
-        SS_TRY(next_word(l, &at));
+        int rc = next_word(l, &at);
+        if (rc)
+            return rc;
         char end = *at;
         *at = '\0';
         if (!end || end == '\n') {
@@ -81,7 +86,9 @@ static int split_line(struct ss_lines *l)
 int ss_lines_next(struct ss_lines *l)
 {
     while (*l->next) {
-        SS_TRY(split_line(l));
+        int rc = split_line(l);
+        if (rc)
+            return rc;
         if (l->nwords)
             return 1;
     }

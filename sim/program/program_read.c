@@ -65,7 +65,9 @@ static int read_all(struct ss_reader *r)
 {
     int more;
     while ((more = ss_lines_next(&r->in)) == 1) {
-        SS_TRY(read_statement(r));
+        int rc = read_statement(r);
+        if (rc)
+            return rc;
     }
     if (more < 0)
         return more;
@@ -78,7 +80,8 @@ static int begin(struct ss_reader *r, const char *name)
 {
     r->p = ss_calloc(1, sizeof *r->p);
     r->source = ss_calloc(1, sizeof *r->source);
-    SS_NEED(r->p && r->source, r->err);
+    if (!r->p || !r->source)
+        return ss_nomem(r->err);
     r->p->source = r->source;
     r->p->memory_overhead_factor = 1;
     ss_copy(r->source->file, sizeof r->source->file, name);
@@ -118,7 +121,8 @@ int ss_program_parse(const char *text, unsigned long len, const char *name, stru
                      struct ss_error *err)
 {
     char *copy = malloc(len + 1);
-    SS_NEED(copy, err);
+    if (!copy)
+        return ss_nomem(err);
     memcpy(copy, text, len);
     copy[len] = '\0';
     int rc = parse(copy, len, name, out, err);
@@ -130,8 +134,10 @@ int ss_program_read(const char *path, struct ss_program **out, struct ss_error *
 {
     char *text;
     size_t len;
-    SS_TRY(ss_file_read(path, TEXT_MAX, &text, &len, err));
-    int rc = parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
+    int rc = ss_file_read(path, TEXT_MAX, &text, &len, err);
+    if (rc)
+        return rc;
+    rc = parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
     free(text);
     return rc;
 }

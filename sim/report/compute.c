@@ -4,6 +4,10 @@
 #include "stepsim/compute.h"
 #include "stepsim/precision.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "report/common.h"
 #include "report/html.h"

@@ -6,6 +6,9 @@
  */
 #include "report/drawing.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 
 struct wire {

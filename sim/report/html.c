@@ -147,7 +147,9 @@ static int all_notes(const struct ss_page *page)
 
     if (!page->run)
         return SS_OK;
-    SS_TRY(all_assumed(page));
+    rc = all_assumed(page);
+    if (rc)
+        return rc;
     section(page, "warnings", "Warnings");
     rc = ss_report_warnings(page->run, page->options ? page->options : &none, &list);
     notes(page, &list, "None.");

@@ -69,7 +69,7 @@ static int replay(struct album *a, int engine, struct ss_error *err)
 {
     const struct ss_picture_request *r = a->request;
     struct ss_observer observers[4 + SS_FOLD_PARTS];
-    int n = 0;
+    int n = 0, rc;
 
     observers[n++] = (struct ss_observer){a, r->progress ? on_span : NULL, on_transfer, on_memory};
     if (r->report)
@@ -82,7 +82,9 @@ static int replay(struct album *a, int engine, struct ss_error *err)
     if (r->kineto && ss_kineto_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end,
                                            r->kineto, &a->kineto, &observers[n++]))
         return ss_nomem(err);
-    SS_TRY(ss_replay(a->program, engine, observers, n, NULL, err));
+    rc = ss_replay(a->program, engine, observers, n, NULL, err);
+    if (rc)
+        return rc;
     ss_bins_end(&a->bins);
     for (int i = 0; i < a->gantt.fold.n; i++) {
         a->book.failed |= a->gantt.part[i].book.failed;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds what every link carries in one iteration, from the program; the link with the most traffic comes
  * first. */
-#include "result/links.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
+#include "result/links.h"
 
 /* [links]: bytes over each link, and the part of them that sends carry. */
 struct load {

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole way for one job: schedule, plan, program, replay, result. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "result/build.h"
 #include "result/level.h"
@@ -106,9 +111,12 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     struct ss_plan_options unfolded = options->plan;
     const struct ss_plan *p = out->plan;
     struct ss_plan *plan;
+    int rc;
 
     unfolded.unfold = 1;
-    SS_TRY(ss_plan_build(p->job, p->stack, p->platform, p->schedule, &unfolded, &plan, err));
+    rc = ss_plan_build(p->job, p->stack, p->platform, p->schedule, &unfolded, &plan, err);
+    if (rc)
+        return rc;
     ss_program_free(out->program);
     out->program = NULL;
     ss_plan_free(out->plan);
@@ -184,7 +192,9 @@ static int find_even(const struct ss_scenario *s, const struct ss_run_options *o
     how.plan.draw_spread = 0;
     how.schedule = options->schedule;
     how.level_choice = SS_LEVEL_BLIND;
-    SS_TRY(ss_run_scenario(&even, &how, &run, err));
+    int rc = ss_run_scenario(&even, &how, &run, err);
+    if (rc)
+        return rc;
     *seconds = run.result->iteration_s;
     ss_run_free(&run);
     return SS_OK;
@@ -268,7 +278,9 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     int rc;
 
     memset(out, 0, sizeof *out);
-    SS_TRY(check_options(options, err));
+    rc = check_options(options, err);
+    if (rc)
+        return rc;
     out->scenario = s;
     rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
                            : build_schedule(s, options->cache, &out->schedule, err);
@@ -412,7 +424,9 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     /* a file of links may come to lie where another was, with other values */
     if (!with.plan.cache && ss_platform_is_template(s->platform))
         with.plan.cache = with.cache;
-    SS_TRY(run_once(s, &with, out, err));
+    rc = run_once(s, &with, out, err);
+    if (rc)
+        return rc;
     rc = check_level(&with, out, err);
     if (!rc && with.open_compute)
         rc = ss_compute_open(out, &out->compute, err);

@@ -3,6 +3,9 @@
 #include "stepsim/summary.h"
 #include "stepsim/job.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "layers/kinds.h"
 #include "result/bands.h"

@@ -5,6 +5,9 @@
  */
 #include "result/timers.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "stepsim/stack.h"
 

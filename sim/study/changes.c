@@ -3,6 +3,8 @@
  * memory. */
 #include "study/changes.h"
 
+#include <string.h>
+
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "study/changes_table.h"
@@ -278,12 +280,14 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
 {
     struct ss_request added;
     char kept[256];
+    int rc = ss_request_copy(&from->request, &out->request, NULL);
 
-    SS_TRY(ss_request_copy(&from->request, &out->request, NULL));
+    if (rc)
+        return rc;
     out->asked = from->asked;
     ss_request_init(&added);
     leave_out_without(words, kept, sizeof kept);
-    int rc = ss_study_add_words(&out->request, words);
+    rc = ss_study_add_words(&out->request, words);
     SS_THEN(rc, ss_study_add_words(&added, kept));
     SS_THEN(rc, ss_asked_parse(&out->asked, &added, NULL, NULL, NULL));
     ss_request_free(&added);

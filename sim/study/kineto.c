@@ -2,6 +2,10 @@
 /* Reads the events of a Kineto trace: the work of the GPU, and the steps of the profiler. */
 #include "study/kineto.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
 #include "study/json_stream.h"
 
@@ -274,7 +278,8 @@ static int read_trace(FILE *in, const char *name, struct ss_gpu_trace *t, struct
 {
     struct reader *r = ss_calloc(1, sizeof *r);
 
-    SS_NEED(r, err);
+    if (!r)
+        return ss_nomem(err);
     r->t = t;
     r->out = out;
     ss_json_stream_begin(&r->json, in, name, err);

@@ -7,6 +7,9 @@
  */
 #include "study/log_lines.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "base/base.h"
 
 #define MIB 1048576.0

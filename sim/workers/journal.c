@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -271,7 +273,8 @@ int ss_journal_open(const char *path, int resume, const struct ss_journal_head *
 {
     struct ss_journal *j = ss_calloc(1, sizeof *j);
     int rc = SS_OK;
-    SS_NEED(j, err);
+    if (!j)
+        return ss_nomem(err);
     j->fd = -1;
     j->path = strdup(path);
     j->room = most(head->size) + 256;

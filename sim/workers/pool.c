@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "workers/deal.h"
@@ -253,7 +255,8 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     struct ss_crew *c = ss_calloc(1, sizeof *c);
     struct ss_team *team = pool->workers.team;
     int n = pool->workers.n > 0 ? pool->workers.n : team ? 1 : ss_pool_cores();
-    SS_NEED(c, err);
+    if (!c)
+        return ss_nomem(err);
     n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
     c->pool = pool;
     c->team = team;

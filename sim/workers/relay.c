@@ -2,6 +2,8 @@
 #include "workers/relay.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 
@@ -139,7 +141,8 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
     struct service s = {.relay = r, .team = r->pool->workers.team, .n = n, .answers = answers};
     s.list = ss_team_next_list(s.team);
     s.answer = malloc(r->pool->size);
-    SS_NEED(s.answer, err);
+    if (!s.answer)
+        return ss_nomem(err);
     say_ready(&s);
     while (!s.done) {
         take_messages(&s);

@@ -178,6 +178,21 @@ static void test_hybrid(void)
                     31);
 }
 
+/* A layer has 54.5 million parameters on each of four tensor ranks. Megatron-LM's bucket is one layer; 128 Mi take three, whatever the
+ * number of ranks. The first of these buckets has the output layer and one layer more: ten have three layers, of 31; 300 million take the
+ * output layer and four layers, then six: four buckets, of 28. */
+static void test_sizes(void)
+{
+#define BUCKETS(stack)                                                                                       \
+    "h100 2;--stack " stack " --model llama3.1-8b --bf16 --tp 4 --sequence-parallel --mbs 1 --gbs 8 "        \
+    "--seq 4096 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
+    const double layer = (4096. * (4096 + 2 * 1024) + 4096. * 4096 + 3 * 4096. * 14336) / 4 + 2 * 4096;
+    CU_ASSERT_EQUAL(count_bytes(BUCKETS("megatron-2407"), 4 * layer), 31);
+    CU_ASSERT_EQUAL(count_bytes(BUCKETS("megatron-bridge-25.09"), 2 * 3 * layer), 2 * 10); /* and gathers */
+    CU_ASSERT_EQUAL(
+        count_bytes(BUCKETS("megatron-bridge-25.09") "--ddp-bucket-size 300000000", 2 * 6 * layer), 2 * 4);
+}
+
 /* Stages begin at once to reduce gradients where Megatron's interleaved schedule does it beside the backward, and nothing says no. */
 static void test_aligned(void)
 {
@@ -213,6 +228,7 @@ SUITE(sharding)
                            {"gradients", test_gradients},
                            {"gathered once", test_once},
                            {"fp8", test_fp8},
+                           {"sizes of buckets", test_sizes},
                            {"slowed kernels", test_slowed},
                            {"hybrid", test_hybrid},
                            {"reductions that begin at once", test_aligned},

@@ -407,6 +407,36 @@ static void test_gradients_recipe(void)
     ss_notes_free(&notes);
 }
 
+/* No column says how many parameters a bucket has: that is the release's recipe, unless the row's flags say it. */
+static void test_buckets_recipe(void)
+{
+    static const struct {
+        const char *stack, *flags;
+        double bucket;
+    } rows[] = {{"mlperf-v6.0", "", 768e6},
+                {"mlperf-v6.0", "--ddp-bucket-size 1000", 1000},
+                {"megatron-bridge-26.04", "", 0}};
+    struct ss_notes notes = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        struct ss_asked asked;
+        snprintf(
+            text, sizeof text,
+            "id,platform,stack,gpu,nodes,gpus_per_node,model,precision,tp,pp,cp,ep,micro_batch,"
+            "global_batch,seq_length,recompute,tp_comm_overlap,grad_param_overlap,optimizer,outcome,"
+            "iteration_ms,flags\n"
+            "a,gb300,%s,GB300-288GB,18,4,gpt-oss-20b,mxfp8,1,1,2,4,1,36,8192,none,false,true,distributed,"
+            "ok,9,%s\n",
+            rows[i].stack, rows[i].flags);
+        struct ss_table *t = table_parse(text, &notes);
+        CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.dp.bucket_size, rows[i].bucket);
+        ss_table_free(t);
+    }
+    ss_notes_free(&notes);
+}
+
 /* A row that leaves recompute unknown takes its release's recipe; what it says itself beats that. */
 static void test_recipe(void)
 {
@@ -447,6 +477,7 @@ SUITE(table)
     CU_TestInfo tests[] = {{"recipes of releases", test_recipe},
                            {"overlap by recipe", test_overlap_recipe},
                            {"overlap of gradients by recipe", test_gradients_recipe},
+                           {"size of buckets by recipe", test_buckets_recipe},
                            {"row as job", test_job},
                            {"choices of a named model", test_named_choices},
                            {"sizes of a named model", test_named_sizes},

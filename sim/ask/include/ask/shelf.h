@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one answer leaves for the next. A shelf is one answer's at a time; none changes an answer, for a
  * file that has changed empties it, as another folder or STEPSIM_DATA does. */
-#pragma once
+#ifndef SS_ASK_SHELF_H
+#define SS_ASK_SHELF_H
 
 #include "stepsim/bands.h"
 #include "stepsim/cache.h"
@@ -36,3 +37,5 @@ int ss_shelf_build(struct ss_shelf *shelf, const struct ss_request *r, struct ss
 int ss_shelf_bands(struct ss_shelf *shelf, const struct ss_bands **out, struct ss_error *err);
 /* Returns the options of such a build. */
 struct ss_scenario_options ss_shelf_how(struct ss_shelf *shelf);
+
+#endif

@@ -7,13 +7,14 @@
  *     int status = ss_ask(5, words, &json, &size);     python/stepsim does this by ctypes
  *     ss_ask_free(json);
  */
-#pragma once
+#ifndef STEPSIM_ASK_H
+#define STEPSIM_ASK_H
 
 #include <stddef.h>
 
-#include "stepsim/error.h"
-
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * Answers words[0 .. n-1] as the program does under --json, with the native engine where the words name none. Commands: run, plan, explain, check,
@@ -44,4 +45,7 @@ void ss_asker_free(struct ss_asker *asker);
 /* Frees a document. NULL is allowed. */
 void ss_ask_free(char *json);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comma-separated values of RFC 4180: quotes, doubled quotes, line breaks inside quotes. */
-#pragma once
+#ifndef SS_CSV_H
+#define SS_CSV_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,3 +37,5 @@ int ss_csv_whole(const struct ss_csv *csv, size_t row, int column, int64_t low, 
 
 /* Writes one field, in quotes where it needs them. */
 void ss_csv_write(FILE *out, const char *text);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
+#ifndef SS_GZIP_H
+#define SS_GZIP_H
 
 #include <stdio.h>
 
@@ -10,3 +11,5 @@ FILE *ss_gzip_open(FILE *under);
  * cut or damaged is an error of the stream, EBADMSG. fclose leaves `under` open. NULL: out of memory. */
 FILE *ss_gunzip_open(FILE *under);
 const char *ss_gzip_version(void); /* of zlib */
+
+#endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a process that fork made. A plain exit would write the parent's buffers and run its handlers a
  * second time. */
-#pragma once
+#ifndef SS_BASE_LEAVE_H
+#define SS_BASE_LEAVE_H
 
 #include <unistd.h>
 
@@ -23,3 +24,5 @@ _Noreturn static inline void ss_leave(int status)
 {
     ss_keep_counts(), _exit(status);
 }
+
+#endif

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cache keeps what predictions of like jobs share. A cached thing never changes an answer. */
-#pragma once
+#ifndef STEPSIM_CACHE_H
+#define STEPSIM_CACHE_H
 
 #include "stepsim/error.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_cache;
 
@@ -19,4 +22,7 @@ int ss_cache_open(struct ss_cache **out, struct ss_error *err);
  * allowed. */
 void ss_cache_close(struct ss_cache *cache);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -4,13 +4,16 @@
  * such a list gives an empty one to the loaders, most often as `files` of their options. A loader that gets
  * NULL keeps nothing. One thread at a time may use a list.
  */
-#pragma once
+#ifndef STEPSIM_FILES_H
+#define STEPSIM_FILES_H
 
 #include <stddef.h>
 
 #include "stepsim/error.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* The caller owns the list: it begins with {0} and ends with ss_files_free. */
 struct ss_files {
@@ -28,4 +31,7 @@ int ss_files_have(const struct ss_files *files, const char *path);
 /* Empties the list, which may then be used again. NULL is allowed. */
 void ss_files_free(struct ss_files *files);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes: texts for the user that are no errors, such as assumptions and flags that have no effect. */
-#pragma once
+#ifndef STEPSIM_NOTES_H
+#define STEPSIM_NOTES_H
 
-#include "stepsim/error.h"
-
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* The caller owns the notes: they begin with {0} and end with ss_notes_free. Each text is there once. */
 struct ss_notes {
@@ -19,4 +20,7 @@ int ss_notes_add_all(struct ss_notes *notes, const struct ss_notes *from);
 /* Empties the notes, which may then be used again. NULL is allowed. */
 void ss_notes_free(struct ss_notes *notes);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

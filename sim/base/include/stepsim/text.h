@@ -4,13 +4,16 @@
  * characters (C0, C1) move, colour and overwrite; marks of writing direction show a text as another one. In
  * JSON and in files text stays as it is.
  */
-#pragma once
+#ifndef STEPSIM_TEXT_H
+#define STEPSIM_TEXT_H
 
 #include <stdio.h>
 
 #include "stepsim/error.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Makes one line of UTF-8 of the text, which is shortened in place. Each control character of ASCII becomes a
  * blank. Each other order to a terminal, and each byte that is no UTF-8, becomes a '?'. Returns text. */
@@ -37,4 +40,7 @@ size_t ss_text_columns(const char *text, size_t n);
  * the system's words. Call it before the stream is closed. */
 int ss_text_written(FILE *stream, const char *what, struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

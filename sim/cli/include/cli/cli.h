@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the subcommands share. Only public headers: the program is one user of the library among others. */
-#pragma once
+#ifndef SS_CLI_H
+#define SS_CLI_H
 
 #include "cli/options.h"
 #include "stepsim/stepsim.h"
@@ -242,3 +243,5 @@ int cmd_doctor(int argc, char **argv, struct ss_error *err);
 int cmd_list(int argc, char **argv, struct ss_error *err);
 int cmd_help(int argc, char **argv, struct ss_error *err);
 int cmd_version(int argc, char **argv, struct ss_error *err);
+
+#endif

@@ -4,7 +4,8 @@
  * in sim/comm that says both, and one word in SS_ALGORITHM_LIST. The fastest algorithm that can do a
  * collective does it.
  */
-#pragma once
+#ifndef SS_COMM_COLLECTIVE_H
+#define SS_COMM_COLLECTIVE_H
 
 #include "stepsim/communicator.h"
 #include "stepsim/library.h"
@@ -286,3 +287,5 @@ struct ss_traffic ss_traffic_inside(const struct ss_net *net, double factor, dou
 double ss_ring_far(const struct ss_group_shape *g);
 /* Returns the latency of a ring's steps round all members, with plain messages. */
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
+
+#endif

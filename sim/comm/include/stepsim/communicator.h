@@ -4,13 +4,16 @@
  * the streams of a program and the labels of waiting time all read this one table, so a new communicator is
  * one row.
  */
-#pragma once
+#ifndef STEPSIM_COMMUNICATOR_H
+#define STEPSIM_COMMUNICATOR_H
 
 #include <stddef.h>
 
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Axes of the rank grid. X(symbol, name) */
 #define SS_AXIS_LIST(X)                                                                                      \
@@ -165,4 +168,7 @@ int ss_stream_count(int experts);
 /* Returns 1 when collectives of the stream are posted inside layers, 0 when between slots. */
 int ss_stream_in_layers(int stream);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

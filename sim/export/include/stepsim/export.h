@@ -4,14 +4,17 @@
  * (ASTRA-sim). One of their ranks is a class of the program; a program that was lowered unfolded has a class
  * for each GPU. docs/reference/formats-export.md says what the formats keep.
  */
-#pragma once
+#ifndef STEPSIM_EXPORT_H
+#define STEPSIM_EXPORT_H
 
 #include <stdio.h>
 
 #include "stepsim/error.h"
 #include "stepsim/program.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A checked program (ss_program_check) that is being written; the program must stay until ss_export_free. */
 struct ss_export;
@@ -29,4 +32,7 @@ int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err
 /* Frees an export. NULL is allowed. */
 void ss_export_free(struct ss_export *x);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

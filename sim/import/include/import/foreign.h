@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds of YAML that are recognised by their contents. Each is a row of foreign.c and has a keymap. */
-#pragma once
+#ifndef SS_IMPORT_FOREIGN_H
+#define SS_IMPORT_FOREIGN_H
 
 #include "import/command.h"
 #include "import/import.h"
@@ -41,3 +42,5 @@ const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);
 int ss_nanotron_command_sniff(const struct ss_words *words, const struct ss_command *c);
 int ss_nanotron_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                             struct ss_error *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Hydra and OmegaConf do with a tree: overrides on a command line, and texts that stand for other values. */
-#pragma once
+#ifndef SS_IMPORT_HYDRA_H
+#define SS_IMPORT_HYDRA_H
 
 #include "import/import.h"
 #include "import/tree.h"
@@ -36,3 +37,5 @@ int ss_hydra_take(struct ss_request *r, struct ss_words *words, struct ss_error 
 /* Takes the overrides out of the words from word `first` on, and applies them. */
 int ss_hydra_overrides(struct ss_tree *tree, struct ss_words *words, size_t first, bool loose,
                        struct ss_error *err);
+
+#endif

@@ -16,7 +16,8 @@
  * A key that is read marks its node of the tree, and functions may ask for keys alone that a row has: so each key of a configuration
  * becomes a flag, is told to be without effect, is refused, or is told to be unknown.
  */
-#pragma once
+#ifndef SS_IMPORT_READING_H
+#define SS_IMPORT_READING_H
 
 #include "import/import.h"
 #include "import/keymap.h"
@@ -140,3 +141,5 @@ void ss_reading_value(struct ss_reading *r, const struct ss_tree_node *node, con
 
 /* reading_rows.c: applies a row for a key that is refused or has no effect. */
 void ss_reading_settle(struct ss_reading *r, const struct ss_key_row *row, struct ss_tree_node *node);
+
+#endif

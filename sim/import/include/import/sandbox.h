@@ -8,7 +8,8 @@
  * are in PATH: text tools, which are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun,
  * mpirun ...), which run what they were given. Any other name does nothing and is recorded as that.
  */
-#pragma once
+#ifndef SS_IMPORT_SANDBOX_H
+#define SS_IMPORT_SANDBOX_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -204,3 +205,5 @@ int ss_sandbox_limit(int trust);
 int ss_calls_send(int fd, const char *folder);
 /* Takes `len` bytes that ss_calls_send wrote. Error: SS_ERR_NOMEM, SS_ERR_IO where they are none. */
 int ss_calls_take(struct ss_calls *calls, const char *data, size_t len, struct ss_error *err);
+
+#endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines and files as words of a request. */
-#pragma once
+#ifndef STEPSIM_IMPORT_H
+#define STEPSIM_IMPORT_H
 
 #include "stepsim/error.h"
 #include "stepsim/request.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * Adds the words argv[0 .. argc-1], without the name of a program, to *r, which ss_request_init made. The
@@ -21,4 +24,7 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
 int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file,
                          struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

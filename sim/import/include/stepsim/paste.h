@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text that somebody has at hand, as the words of a job: flags, a launch command or script, a framework's configuration, or the config.json of
  * a model. The text is read and never run, and names no file that is read but those of the data. */
-#pragma once
+#ifndef STEPSIM_PASTE_H
+#define STEPSIM_PASTE_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #include "stepsim/notes.h"
 #include "stepsim/request.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SS_PASTE_MOST 65536 /* bytes of a text */
 
@@ -29,4 +32,7 @@ int ss_paste_read(const char *text, size_t len, const char *values, struct ss_pa
 /* Frees what was read. */
 void ss_pasted_free(struct ss_pasted *p);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured runs: CSV with the columns of docs/reference/formats.md, and their rows as requests. */
-#pragma once
+#ifndef STEPSIM_TABLE_H
+#define STEPSIM_TABLE_H
 
 #include "stepsim/error.h"
 #include "stepsim/notes.h"
 #include "stepsim/request.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_table;
 /* Reads a table by path, or by name (validation/NAME.csv of the data: "runs"); the caller frees *out with ss_table_free. `notes`,
@@ -46,4 +49,7 @@ int ss_table_request(const struct ss_table *t, int row, struct ss_request *out, 
  * refusal stays as it is, because it is an answer. */
 int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

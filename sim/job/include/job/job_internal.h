@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the job reader share. */
-#pragma once
+#ifndef SS_JOB_INTERNAL_H
+#define SS_JOB_INTERNAL_H
 
 #include <stddef.h>
 
@@ -172,3 +173,5 @@ void ss_job_blame(struct ss_finish *f, const char *flags);
 
 /* scenario_scale.c: SS_ERR_USAGE with what to set instead where a prop that may be set changes no prediction. */
 int ss_set_refuses(int prop, const char *option, struct ss_error *err);
+
+#endif

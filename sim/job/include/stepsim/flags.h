@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flags of a job, for programs that list or complete them; docs/reference/flags.md is made from the same tables. */
-#pragma once
+#ifndef STEPSIM_FLAGS_H
+#define STEPSIM_FLAGS_H
 
 #include <stddef.h>
 
-#include "stepsim/error.h"
-
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* One flag. All texts are static, or live until the next call. */
 struct ss_flag_info {
@@ -43,4 +44,7 @@ enum ss_flag_effect ss_flag_effect(const char *name, const char **why);
 /* Returns 1 when both names mean one flag: "--tp" and "--tensor-model-parallel-size". */
 int ss_flag_same(const char *a, const char *b);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

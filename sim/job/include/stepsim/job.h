@@ -3,7 +3,8 @@
  * One training job in the words of Megatron-LM (core 0.8 and Megatron-LM 240718; docs/reference/flags.md).
  * Once a scenario is built (stepsim/scenario.h) the job is complete and const.
  */
-#pragma once
+#ifndef STEPSIM_JOB_H
+#define STEPSIM_JOB_H
 
 #include <stddef.h>
 
@@ -14,7 +15,9 @@
 #include "stepsim/request.h"
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Layers of each virtual stage by --pipeline-model-parallel-layout; n 0: not given. */
 #define SS_LAYOUT_MAX 512
@@ -134,4 +137,7 @@ const char *ss_job_word(const char *flag, int value);
 /* Returns the model chunks of a rank, 1 without interleaving. */
 int ss_job_chunks(const struct ss_job *job);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

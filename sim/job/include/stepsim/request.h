@@ -9,7 +9,8 @@
  *     ss_scenario_build(&r, NULL, &scenario, &err); stepsim/scenario.h
  *     ss_request_free(&r);
  */
-#pragma once
+#ifndef STEPSIM_REQUEST_H
+#define STEPSIM_REQUEST_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,9 @@
 #include "stepsim/files.h"
 #include "stepsim/notes.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A place where words stand: a file, or the command line. The words of a later place beat those of an earlier
  * one. A flag and its values stand in one place. */
@@ -126,4 +129,7 @@ char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_
 /* Does so with n words. */
 char *ss_request_words(const struct ss_request *r, size_t first, size_t n, char *buf, size_t size);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

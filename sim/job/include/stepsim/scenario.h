@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scenario: a job, and the software and cluster that it runs on, complete. */
-#pragma once
+#ifndef STEPSIM_SCENARIO_H
+#define STEPSIM_SCENARIO_H
 
 #include "stepsim/error.h"
 #include "stepsim/notes.h"
 #include "stepsim/platform.h"
 #include "stepsim/request.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_job;
 struct ss_stack;
@@ -70,4 +73,7 @@ const char *ss_scale_group(int i, const char **doc);
 int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack,
                   struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
+#ifndef SS_STACK_INTERNAL_H
+#define SS_STACK_INTERNAL_H
 
 #include <stddef.h>
 
@@ -19,3 +20,5 @@ const char *ss_release_nearest(const char *const *names, size_t n, const char *n
 
 /* Notes that the stack is another release than the one that was asked for, where it is. `notes` may be NULL. */
 void ss_stack_note(const struct ss_stack *s, struct ss_notes *notes);
+
+#endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A card: what one GPU is, and how kernels and collectives run on it. */
-#pragma once
+#ifndef STEPSIM_CARD_H
+#define STEPSIM_CARD_H
 
 #include "stepsim/curve_props.h"
-#include "stepsim/error.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * Facts of a card and of how its kernels run, one row a <prop>.
@@ -178,4 +180,7 @@ struct ss_card {
 #undef X
 };
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of a card's kernels alone on it, in short bursts without a power limit (docs/design/curves.md). */
-#pragma once
+#ifndef STEPSIM_CURVE_PROPS_H
+#define STEPSIM_CURVE_PROPS_H
 
 /*
  * Rows of SS_CARD_PROPS (stepsim/card.h). A number is a share of what the data sheet has, cycles of an SM's clock, or a latency,
@@ -191,3 +192,5 @@ enum {
     SS_CURVE_PROPS(X)
 #undef X
 };
+
+#endif

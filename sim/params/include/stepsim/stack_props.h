@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The props of a stack: what a framework release fuses and how well it uses a card. stack.h loads them. */
-#pragma once
+#ifndef STEPSIM_STACK_PROPS_H
+#define STEPSIM_STACK_PROPS_H
 
-#include "stepsim/error.h"
-
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /*
  * X(field, prop id, unit, default, low, high, meaning); all are <prop> of workloads/stacks/NAME.xml.
@@ -221,6 +222,9 @@ SS_C_BEGIN
     /* data parallelism and gradients */                                                                     \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12,                                               \
       "parameters of a data-parallel bucket when --ddp-bucket-size is not given")                            \
+    X(ddp_bucket_rank, "ss.ddp.bucket_params_rank", NONE, 1e6, 0, 1e12,                                      \
+      "parameters of such a bucket a data-parallel rank, where they are more (Megatron core where no size "  \
+      "is set)")                                                                                             \
     X(ddp_aligned, "ss.ddp.aligned", COUNT, 1, 0, 1,                                                         \
       "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
       "all "                                                                                                 \
@@ -435,4 +439,7 @@ struct ss_stack {
 #undef X
 };
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -10,7 +10,8 @@
  * tokens go from a member to the member at its place on each other node; inside a node, copies go from where
  * tokens arrive to the other members.
  */
-#pragma once
+#ifndef SS_PLAN_MATRIX_H
+#define SS_PLAN_MATRIX_H
 
 #include "plan/communicators.h"
 
@@ -29,3 +30,5 @@ static inline double ss_groups_amount(const struct ss_groups *g, int hop, int wa
     return way == SS_WAY_THERE ? g->give[far][from] * g->take[far][to]
                                : g->take[far][from] * g->give[far][to];
 }
+
+#endif

@@ -4,7 +4,8 @@
  * every slot, static memory and classes of equal ranks. ss_plan_build makes a plan; nobody changes it
  * afterwards, and threads may share it.
  */
-#pragma once
+#ifndef STEPSIM_PLAN_H
+#define STEPSIM_PLAN_H
 
 #include "stepsim/cache.h"
 #include "stepsim/chunk.h"
@@ -16,7 +17,9 @@
 #include "stepsim/schedule.h"
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_job;
 struct ss_platform;
@@ -261,4 +264,7 @@ void ss_plan_free(struct ss_plan *plan);
 /* Returns the bytes that a rank of class `cls` has on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

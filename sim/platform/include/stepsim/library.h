@@ -3,12 +3,15 @@
  * Libraries of collectives: workloads/libraries/NAME.xml (docs/reference/formats-library.md). A card names the one that it is used
  * with by its prop ss.library; NVIDIA's NCCL where it names none.
  */
-#pragma once
+#ifndef STEPSIM_LIBRARY_H
+#define STEPSIM_LIBRARY_H
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Algorithms that a library may have beside rings. X(symbol, word) */
 #define SS_LIBRARY_ALGORITHM_LIST(X)                                                                         \
@@ -60,4 +63,7 @@ static inline int ss_library_has(const struct ss_library *library, int algorithm
     return (int)(library->algorithms >> algorithm & 1);
 }
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

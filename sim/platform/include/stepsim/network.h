@@ -3,11 +3,14 @@
  * What moves over links: paths, flows, and collectives as phases of flows. Plans, programs and replays share these structs,
  * which know nothing of jobs and models. The plan or program that holds one owns what it points to.
  */
-#pragma once
+#ifndef STEPSIM_NETWORK_H
+#define STEPSIM_NETWORK_H
 
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What a link is part of. X(symbol, name) */
 #define SS_LINK_KIND_LIST(X)                                                                                 \
@@ -80,4 +83,7 @@ struct ss_collective {
     struct ss_flow_phase *phases;
 };
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text form of a program: what reader and writer share. Grammar: docs/reference/formats-program.md. */
-#pragma once
+#ifndef SS_PROGRAM_TEXT_H
+#define SS_PROGRAM_TEXT_H
 
 #include "base/base.h"
 #include "base/map.h"
@@ -111,3 +112,5 @@ int ss_read_pure_mix(struct ss_reader *r, int label, int *out);
 
 int ss_read_template(struct ss_reader *r);
 int ss_read_class(struct ss_reader *r);
+
+#endif

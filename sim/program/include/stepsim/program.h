@@ -21,7 +21,8 @@
  * Flows share links max-min, with weights; a flow of 0 bytes or without links ends at once.
  * Events that happen at one instant are handled in the order (class, event index).
  */
-#pragma once
+#ifndef STEPSIM_PROGRAM_H
+#define STEPSIM_PROGRAM_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +32,9 @@
 #include "stepsim/network.h"
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SS_EVENT_LIST(X)                                                                                     \
     X(SS_EV_COMPUTE, "compute")                                                                              \
@@ -226,4 +229,7 @@ struct ss_cursor {
  * the event behind the returned one ({nslots, 0} at the end). No template of the program may be empty. */
 const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPUs, switches and links that a picture of a platform shows. They are found in the routes that
  * messages take. */
-#pragma once
+#ifndef SS_REPORT_DRAWING_H
+#define SS_REPORT_DRAWING_H
 
 #include <stdint.h>
 
@@ -51,3 +52,5 @@ void ss_drawing_free(struct ss_drawing *d);
 
 /* Fills in `shows` of each vertex (drawing_fold.c). */
 int ss_drawing_fold(struct ss_drawing *d);
+
+#endif

@@ -4,7 +4,8 @@
  * the slots: from some slot on, each slot is again a slot of the same phase and chunk, with a microbatch that is higher by the
  * same number. Times are those of a replay.
  */
-#pragma once
+#ifndef SS_REPORT_FOLD_H
+#define SS_REPORT_FOLD_H
 
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
@@ -28,3 +29,5 @@ struct ss_fold_period {
     int from, to, length;
 };
 struct ss_fold_period ss_fold_period(const struct ss_program_class *c);
+
+#endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
+#ifndef SS_REPORT_HTML_H
+#define SS_REPORT_HTML_H
 
 #include "report/svg.h"
 
@@ -33,3 +34,5 @@ int ss_html_inputs(const struct ss_page *page);
 /* Closes the page and writes the numbers that the scripts draw, as gzipped JSON in base64. Returns 0 or
  * SS_ERR_NOMEM. */
 int ss_html_data(const struct ss_page *page);
+
+#endif

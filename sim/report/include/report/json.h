@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
+#ifndef SS_REPORT_JSON_H
+#define SS_REPORT_JSON_H
 
 #include <jansson.h>
 
@@ -10,3 +11,5 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
 int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                  struct ss_error *err);
 json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt);
+
+#endif

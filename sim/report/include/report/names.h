@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words and writers that all pictures share. */
-#pragma once
+#ifndef SS_REPORT_NAMES_H
+#define SS_REPORT_NAMES_H
 
 #include <stdio.h>
 
@@ -17,3 +18,5 @@ void ss_put_json_text(const char *text, FILE *out);
 /* Writes a number with at most `decimals` decimals and no trailing zeros; from 1e15 on it has an
  * exponent. */
 void ss_put_number(double value, int decimals, FILE *out);
+
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a prediction stands on, in one line: every table of predictions begins with it. */
-#pragma once
+#ifndef SS_REPORT_PREMISES_H
+#define SS_REPORT_PREMISES_H
 
 #include <stddef.h>
 
@@ -15,3 +16,5 @@
  * are said to be assumed, and a recipe is named. Returns buf.
  */
 char *ss_report_premises(const struct ss_scenario *s, const char *varied, char *buf, size_t size);
+
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colours, texts and axes that the SVG pictures share. */
-#pragma once
+#ifndef SS_REPORT_SVG_H
+#define SS_REPORT_SVG_H
 
 #include "report/bins.h"
 #include "report/gantt.h"
@@ -70,3 +71,5 @@ struct ss_memory_extra {
 };
 void ss_svg_memory(struct ss_gantt *parts, const struct ss_timeline *t, const struct ss_memory_extra *extra,
                    const char *title, double width, FILE *out);
+
+#endif

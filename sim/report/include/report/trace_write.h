@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields that all events of a trace have (docs/reference/formats.md, "Traces"). */
-#pragma once
+#ifndef SS_REPORT_TRACE_WRITE_H
+#define SS_REPORT_TRACE_WRITE_H
 
 #include <stdio.h>
 
@@ -28,3 +29,5 @@ void ss_trace_title(struct ss_trace_writer *w, const char *what, int cls, int nu
 /* Returns the id of a thread. Ids are unique over all processes, because some viewers look threads up
  * without their process. */
 int ss_trace_tid(int cls, int number);
+
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures of a run: Gantt chart, trace, memory chart and one HTML page, all fed by one replay (docs/guide/pictures.md). */
-#pragma once
+#ifndef STEPSIM_PICTURES_H
+#define STEPSIM_PICTURES_H
 
 #include <stdio.h>
 
@@ -10,7 +11,9 @@
 #include "stepsim/report.h"
 #include "stepsim/result.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum ss_picture_color { SS_COLOR_PHASE, SS_COLOR_MICROBATCH };
 
@@ -88,4 +91,7 @@ int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds,
  * four nodes, one of each kind is drawn, with how many there are. width: px, 0: as the boxes need. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
 int ss_platform_svg(const struct ss_platform *p, double width, FILE *out, struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people and scripts read. Every function writes to a stream and returns 0 or an error. */
-#pragma once
+#ifndef STEPSIM_REPORT_H
+#define STEPSIM_REPORT_H
 
 #include <stdio.h>
 
@@ -10,7 +11,9 @@
 #include "stepsim/result.h"
 #include "stepsim/text.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Version of the JSON documents; CONTRIBUTING.md says when it is raised. */
 #define SS_SCHEMA_VERSION 3
@@ -113,4 +116,7 @@ void ss_output_abort(struct ss_output *o);
 /* Removes the unfinished file and frees nothing: for the signal handler of a program about to die. */
 void ss_output_discard(const struct ss_output *o);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for callers that want time and memory alone. */
-#pragma once
+#ifndef SS_RESULT_BUILD_H
+#define SS_RESULT_BUILD_H
 
 #include "stepsim/result.h"
 
@@ -22,3 +23,5 @@ struct ss_bands;
 struct ss_summary;
 void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_cache *cache,
                           struct ss_summary *out);
+
+#endif

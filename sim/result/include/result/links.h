@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
+#ifndef SS_REPLAY_LINKS_H
+#define SS_REPLAY_LINKS_H
 
 #include "stepsim/result.h"
 
 /* Fills r->links. */
 int ss_links_fill(const struct ss_plan *plan, const struct ss_program *p, const struct ss_timeline *t,
                   struct ss_result *r, struct ss_error *err);
+
+#endif

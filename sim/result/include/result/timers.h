@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#pragma once
+#ifndef SS_REPLAY_TIMERS_H
+#define SS_REPLAY_TIMERS_H
 
 #include "stepsim/result.h"
 
@@ -7,3 +8,5 @@
  * Fills r->timers; a stack without timer names gets none. */
 int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program,
                    const struct ss_timeline *timeline, struct ss_result *r, struct ss_error *err);
+
+#endif

@@ -15,14 +15,17 @@
  * band of each job; the handle is constant and may be read by
  * several threads.
  */
-#pragma once
+#ifndef STEPSIM_BANDS_H
+#define STEPSIM_BANDS_H
 
 #include <stddef.h>
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SS_BAND_NAME 80   /* bytes of a source's name, with its zero */
 #define SS_BAND_SHARE 0.9 /* share of jobs that a band should hold */
@@ -100,4 +103,7 @@ int ss_bands_coverage(const struct ss_bands *bands, int memory, int largest, str
 /* Frees what a coverage holds. */
 void ss_coverage_free(struct ss_coverage *coverage);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

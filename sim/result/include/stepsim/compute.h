@@ -3,13 +3,16 @@
  * Kernel time, opened: by part (enum ss_part); the heaviest kernels against the card's peaks; and the stage
  * whose kernels run longest.
  */
-#pragma once
+#ifndef STEPSIM_COMPUTE_H
+#define STEPSIM_COMPUTE_H
 
 #include "stepsim/chunk.h"
 #include "stepsim/error.h"
 #include "stepsim/plan.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_run;
 
@@ -64,4 +67,7 @@ const char *ss_launch_kind_words(int launch);
 /* Returns "compute" or "memory": the peak of the card that the kernel is nearer to. */
 const char *ss_kernel_bound(const struct ss_kernel_use *kernel);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for one job: built from a plan and the timeline of its replay. */
-#pragma once
+#ifndef STEPSIM_RESULT_H
+#define STEPSIM_RESULT_H
 
 #include <stdint.h>
 
@@ -13,7 +14,9 @@
 #include "stepsim/summary.h"
 #include "stepsim/workers.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_stage_result {
     int stage;
@@ -219,4 +222,7 @@ double ss_error_pct(double predicted, double measured);
  * is 0: not given. */
 int ss_is_other_unit(double predicted, double measured);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -21,14 +21,17 @@
  *
  * Functions return 0 or SS_ERR_USAGE, where nothing else is said.
  */
-#pragma once
+#ifndef STEPSIM_RUN_WORDS_H
+#define STEPSIM_RUN_WORDS_H
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SS_RUN_WORDS_SLOW 64 /* most stragglers, and most slow links */
 
@@ -58,4 +61,7 @@ int ss_run_words_slow_link(struct ss_run_words *how, const char *value, struct s
 int ss_run_words_finish(struct ss_run_words *how, struct ss_scenario *s, struct ss_files *files,
                         struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

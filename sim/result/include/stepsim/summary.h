@@ -5,13 +5,16 @@
  *
  * To add a figure, add a row to SS_METRIC_LIST and the line of summary.c that computes it.
  */
-#pragma once
+#ifndef STEPSIM_SUMMARY_H
+#define STEPSIM_SUMMARY_H
 
 #include <stddef.h>
 
 #include "stepsim/error.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_run;
 struct ss_bands;
@@ -187,4 +190,7 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
 /* Fills *out for a job that was refused with the error `why`: outcome, code and reason are set, all figures 0. */
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipeline schedules: integers only, no times. Each schedule is one file of sim/schedule. */
-#pragma once
+#ifndef STEPSIM_SCHEDULE_H
+#define STEPSIM_SCHEDULE_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +10,9 @@
 #include "stepsim/error.h"
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* One slot of a rank's order. `chunk` and `microbatch` count from 0. A paired slot (FB) runs `chunk`,
  * `microbatch` forward beside `chunk2`, `microbatch2` backward; otherwise chunk2 and microbatch2 are -1. */
@@ -184,4 +187,7 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
 /* Returns the name of a way to send and receive (enum ss_p2p). Never NULL. */
 const char *ss_p2p_name(int p2p);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

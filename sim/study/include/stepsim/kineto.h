@@ -5,12 +5,15 @@
  * of a transfer (exposed), else idle. Work that runs under other work is hidden.
  * docs/reference/formats-kineto.md has the rules.
  */
-#pragma once
+#ifndef STEPSIM_KINETO_H
+#define STEPSIM_KINETO_H
 
 #include "stepsim/error.h"
 #include "stepsim/types.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Kinds of GPU work; where several run at one moment the first of this list counts. X(symbol, key, words) */
 #define SS_GPU_WORK_LIST(X)                                                                                  \
@@ -87,4 +90,7 @@ int ss_nsys_parse(const char *text, unsigned long len, const char *name, struct 
  * is an all-gather. */
 int ss_kineto_work_of(const char *kernel);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

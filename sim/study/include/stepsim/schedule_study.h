@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules side by side, on integers or on a cluster, and the search for a better schedule. */
-#pragma once
+#ifndef STEPSIM_SCHEDULE_STUDY_H
+#define STEPSIM_SCHEDULE_STUDY_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,9 @@
 #include "stepsim/summary.h"
 #include "stepsim/text.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* A listener for the progress of a study: `tell` gets the share that is done, 0 to 1, now and then. NULL:
  * nobody. */
@@ -172,4 +175,7 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, const struct ss_d
 /* Draws the orders of a search that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO. */
 int ss_search_layouts_svg(const struct ss_search_layouts *l, double width, FILE *out, struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -3,7 +3,8 @@
  * Predictions held against measurements: tables of measured runs, their prediction, and the fit of
  * numbers that no data sheet tells.
  */
-#pragma once
+#ifndef STEPSIM_STUDY_H
+#define STEPSIM_STUDY_H
 
 #include <stdio.h>
 
@@ -15,7 +16,9 @@
 #include "stepsim/train_log.h"
 #include "stepsim/workers.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ---- validate ---- */
 struct ss_bands;
@@ -306,4 +309,7 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, const struct ss_
 /* Writes it as JSON. */
 int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

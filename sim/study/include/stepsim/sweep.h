@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One job under all combinations of some flags' values, side by side. */
-#pragma once
+#ifndef STEPSIM_SWEEP_H
+#define STEPSIM_SWEEP_H
 
 #include <stdio.h>
 
@@ -12,7 +13,9 @@
 #include "stepsim/text.h"
 #include "stepsim/workers.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define SS_SWEEP_FLAGS 8
 #define SS_SWEEP_VALUES 64
@@ -120,4 +123,7 @@ int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base,
 /* Writes the rows as a table, or, all of them, as JSON. Error: SS_ERR_IO. */
 int ss_sweep_write(const struct ss_sweep *s, const struct ss_display *view, FILE *out, struct ss_error *err);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -6,12 +6,15 @@
  *     log->told[SS_TOLD_SECONDS] ...                0: the log does not tell it
  *     ss_train_log_free(log);
  */
-#pragma once
+#ifndef STEPSIM_TRAIN_LOG_H
+#define STEPSIM_TRAIN_LOG_H
 
 #include "stepsim/error.h"
 #include "stepsim/result.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Who writes logs that are read. X(symbol, name) */
 #define SS_LOGGER_LIST(X)                                                                                    \
@@ -99,4 +102,7 @@ int ss_train_log_parse(const char *text, unsigned long len, const char *name, st
 /* Frees it. NULL is allowed. */
 void ss_train_log_free(struct ss_train_log *log);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif

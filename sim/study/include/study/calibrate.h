@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the files of `calibrate` share. */
-#pragma once
+#ifndef SS_STUDY_CALIBRATE_H
+#define SS_STUDY_CALIBRATE_H
 
 #include "base/csv.h"
 #include "comm/collective.h"
@@ -205,3 +206,5 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
 
 /* The options with which runs are predicted while numbers are fitted to them. */
 extern const struct ss_run_options ss_calibrate_run;
+
+#endif

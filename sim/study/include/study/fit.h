@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Least squares within bounds, with statistics of each fitted number. No other file calls cminpack. */
-#pragma once
+#ifndef SS_STUDY_FIT_H
+#define SS_STUDY_FIT_H
 
 #include "stepsim/study.h"
 
@@ -22,3 +23,5 @@ struct ss_fit_answer {
  * are wanted. */
 int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer,
                  struct ss_error *err);
+
+#endif

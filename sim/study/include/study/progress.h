@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress of a study that consists of parts, each of which tells its own progress. */
-#pragma once
+#ifndef SS_STUDY_PROGRESS_H
+#define SS_STUDY_PROGRESS_H
 
 #include "stepsim/schedule_study.h"
 
@@ -22,3 +23,5 @@ static inline void ss_study_tell_part(void *ctx, double share)
     const struct ss_study_part *part = ctx;
     ss_study_tell(part->whole, (part->i + share) / part->n);
 }
+
+#endif

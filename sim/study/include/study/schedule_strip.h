@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strips: when the ranks of a schedule run its slots, for a picture. */
-#pragma once
+#ifndef SS_STUDY_SCHEDULE_STRIP_H
+#define SS_STUDY_SCHEDULE_STRIP_H
 
 #include "stepsim/pictures.h"
 #include "stepsim/program.h"
@@ -29,3 +30,5 @@ int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, doub
                   struct ss_error *err);
 /* Frees a strip. NULL is allowed. */
 void ss_strip_free(struct ss_schedule_strip *strip);
+
+#endif

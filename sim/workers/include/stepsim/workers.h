@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who does the many like pieces of work of a study, and which file keeps the answers when the process ends
  * early. Neither changes an answer. */
-#pragma once
+#ifndef STEPSIM_WORKERS_H
+#define STEPSIM_WORKERS_H
 
 #include "stepsim/error.h"
 
-SS_C_BEGIN
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ss_team;
 
@@ -41,4 +44,7 @@ int ss_team_rank(const struct ss_team *team);
  */
 int ss_team_close(struct ss_team *team, int status, int *first);
 
-SS_C_END
+#ifdef __cplusplus
+}
+#endif
+#endif
