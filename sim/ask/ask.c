@@ -2,9 +2,6 @@
 /* Words in, a document out. */
 #include "stepsim/ask.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 
@@ -64,8 +61,7 @@ static int answer(struct ss_asker *asker, int n, const char *const *words,
     if (i == SS_ARRAY_LEN(commands))
         return unknown(words[0], err);
     char **moved = ss_calloc((size_t)n, sizeof *moved);
-    if (!moved)
-        return ss_nomem(err);
+    SS_NEED(moved, err);
     memcpy(moved, words + 1, (size_t)(n - 1) * sizeof *moved);
     int rc = ss_ask_init(&a, commands[i].command, err);
     if (watcher->watch) {

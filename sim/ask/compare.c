@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs beside each other. */
-#include <stdlib.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 
@@ -68,8 +66,7 @@ int ss_ask_compare(struct ss_ask *a, int n, char **words, FILE *out, int *status
     char *with[SS_SIDES_MOST];
     int nfiles = 0;
 
-    if (!c)
-        return ss_nomem(err);
+    SS_NEED(c, err);
     while (nfiles < n && (words[nfiles][0] != '-' || !words[nfiles][1]))
         nfiles++;
     int rc = ss_ask_read(a, n - nfiles, words + nfiles, err);

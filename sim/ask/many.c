@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands that predict many jobs. */
-#include <stdlib.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/search.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a command: options, and those of its job. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/flags.h"

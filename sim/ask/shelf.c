@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one answer leaves for the next: files that were read, error bands, parts of plans. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +22,7 @@ int ss_shelves_new(struct ss_shelves **out, struct ss_error *err)
 {
     struct ss_shelves *s = ss_calloc(1, sizeof *s);
 
-    if (!s)
-        return ss_nomem(err);
+    SS_NEED(s, err);
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
     return SS_OK;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands without a job. */
-#include <string.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/doctor.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 
-#include <stdlib.h>
-
 #include "base/base.h"
 
 struct coder {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cache.h"
 
-#include <stdlib.h>
-
 #include "base/base.h"
 
 enum { CHAINS = 1024, MOST_BYTES = 64 << 20 };

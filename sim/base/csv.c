@@ -2,11 +2,6 @@
 #include "base/csv.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "base/gzip.h"
@@ -91,10 +86,8 @@ static int read_plain(struct reader *r)
 static int read_field(struct reader *r, int *last)
 {
     char *field = r->out;
-    int rc = r->in < r->end && *r->in == '"' ? read_quoted(r) : read_plain(r);
 
-    if (rc)
-        return rc;
+    SS_TRY(r->in < r->end && *r->in == '"' ? read_quoted(r) : read_plain(r));
     *last = r->in == r->end || *r->in != ',';
     if (r->in < r->end && *r->in == '\r') {
         if (r->in + 1 < r->end && r->in[1] != '\n')
@@ -125,8 +118,7 @@ static int read_row(struct reader *r)
     }
     if (rc)
         return rc;
-    if (ss_grow(&csv->line, &csv->line_cap, csv->nlines + 1, sizeof *csv->line))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&csv->line, &csv->line_cap, csv->nlines + 1, sizeof *csv->line), r->err);
     csv->line[csv->nlines++] = line;
     n = csv->nfields - first;
     if (csv->nlines == 1)
@@ -234,16 +226,14 @@ static int read_all(FILE *in, const char *path, char **text, size_t *len, struct
     *text = NULL;
     *len = 0;
     while ((c = getc(in)) != EOF && *len < MAX_BYTES) {
-        if (ss_grow(text, &cap, *len + 3, 1))
-            return ss_nomem(err);
+        SS_NEED(!ss_grow(text, &cap, *len + 3, 1), err);
         (*text)[(*len)++] = (char)c;
     }
     if (ferror(in))
         return ss_fail(err, SS_ERR_INPUT, path, 0, "cannot unpack: %s", strerror(errno));
     if (c != EOF)
         return ss_fail(err, SS_ERR_INPUT, path, 0, "larger than %zu bytes", MAX_BYTES);
-    if (ss_grow(text, &cap, *len + 3, 1))
-        return ss_nomem(err);
+    SS_NEED(!ss_grow(text, &cap, *len + 3, 1), err);
     (*text)[*len] = (*text)[*len + 1] = 0;
     return SS_OK;
 }

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How platforms, models and stacks are found by name. */
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -272,9 +269,7 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
     char choices[400], **names = NULL;
     size_t n = 0, count = 0;
     bool whole = false;
-    int rc = ss_data_list(kind, suffix, &names, &n, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_data_list(kind, suffix, &names, &n, err));
     char **kept = ss_calloc(n + 1, sizeof *kept);
     const char *near = kept ? meant(names, n, name) : NULL;
     ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
@@ -440,9 +435,7 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
         return rc;
     if (ss_data_is_path(name, suffix) || is_model_folder(name, suffix))
         return unknown_path(kind, name, suffix, err);
-    rc = ss_data_other_ending(name, suffix, kind, SS_ERR_IO, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_data_other_ending(name, suffix, kind, SS_ERR_IO, err));
     if (!is_file_name(name))
         return unknown_name(kind, name, suffix, err);
     ss_fail(err, SS_ERR_IO, NULL, 0, "no such file '%s'", name);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/error.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/text.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,9 +118,7 @@ static int look(const char *path, const char *hint, struct ss_error *err)
 
 static int open_file(const char *path, const char *hint, FILE **out, struct ss_error *err)
 {
-    int rc = look(path, hint, err);
-    if (rc)
-        return rc;
+    SS_TRY(look(path, hint, err));
     const struct ss_inside_file *inside = ss_inside_find(path);
     *out = inside ? fmemopen((char *)inside->bytes, inside->size, "rb") : fopen(path, "rbe");
     return *out ? SS_OK : ss_file_fail(err, path, "read", errno);
@@ -149,11 +145,9 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
     if (!strcmp(path, "-"))
         return read_stdin(max_bytes, out, len, err);
     FILE *f;
-    int rc = open_file(path, PIPED, &f, err);
-    if (rc)
-        return rc;
+    SS_TRY(open_file(path, PIPED, &f, err));
     errno = 0;
-    rc = read_all(f, path, max_bytes, out, len, err);
+    int rc = read_all(f, path, max_bytes, out, len, err);
     fclose(f);
     return rc;
 }
@@ -296,8 +290,7 @@ static int open_target(struct ss_file_writer *w, const char *path)
 int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, struct ss_error *err)
 {
     struct ss_file_writer *w = ss_calloc(1, sizeof *w);
-    if (!w)
-        return ss_nomem(err);
+    SS_NEED(w, err);
     if (!strcmp(path, "-"))
         w->stream = stdout;
     else {
@@ -352,10 +345,8 @@ int ss_file_hash(const char *path, char hash[17], struct ss_error *err)
 {
     char *text;
     size_t len;
-    int rc = ss_file_read(path, (size_t)1 << 30, &text, &len, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_file_read(path, (size_t)1 << 30, &text, &len, err));
     snprintf(hash, 17, "%016llx", (unsigned long long)ss_hash(SS_HASH_INIT, text, len));
     free(text);
     return SS_OK;

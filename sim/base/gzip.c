@@ -3,7 +3,6 @@
 #include "base/gzip.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "base/base.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data that a program has inside of itself (cmake/inside.c makes the table). */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 static int compare_path(const void *path, const void *file)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
-#include "base/base.h"
 #include "base/map.h"
+#include "base/base.h"
 
 static struct ss_map_slot *find(const struct ss_map *m, uint64_t key)
 {

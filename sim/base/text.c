@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "stepsim/text.h"
+#include "base/base.h"
 
 size_t ss_utf8_length(const char *c)
 {

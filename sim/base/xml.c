@@ -2,8 +2,6 @@
 #include <dlfcn.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
@@ -264,13 +262,10 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
         .serror = on_error,
     };
     struct libxml2 library, *xml = &library;
-    int rc = open_library(xml, b->doc->file, err);
-    if (rc)
-        return rc;
+    SS_TRY(open_library(xml, b->doc->file, err));
     b->library = xml;
     b->parser = xml->xmlCreateMemoryParserCtxt(text, (int)len);
-    if (!b->parser)
-        return ss_nomem(err);
+    SS_NEED(b->parser, err);
     /* NOENT: no entity can be declared, so it only makes &amp; and its kind plain characters. */
     xml->xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
     *b->parser->sax = callbacks;
@@ -278,7 +273,7 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
     xmlStructuredErrorFunc before = *xml->__xmlStructuredError();
     void *context = *xml->__xmlStructuredErrorContext();
     xml->xmlSetStructuredErrorFunc(NULL, drop_error);
-    rc = xml->xmlParseDocument(b->parser);
+    int rc = xml->xmlParseDocument(b->parser);
     xml->xmlSetStructuredErrorFunc(context, before);
     bool good = !rc && b->parser->wellFormed && b->doc->root;
     if (b->parser->myDoc) /* libxml2 makes a document for an internal DTD, whatever the callbacks */
@@ -402,10 +397,8 @@ int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err)
 {
     char *text;
     size_t len;
-    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
-    if (rc)
-        return rc;
-    rc = ss_xml_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
+    SS_TRY(ss_file_read(path, MAX_BYTES, &text, &len, err));
+    int rc = ss_xml_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
     free(text);
     return rc;
 }

@@ -132,11 +132,9 @@ static int write_platform(const struct ss_calibration *c, const struct ss_calibr
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(path, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = ss_calibration_write_platform(c, opt->platform, stream, err);
+    SS_TRY(cli_output_begin(path, &output, &stream, err));
+    int rc = ss_calibration_write_platform(c, opt->platform, stream, err);
     return cli_output_end(output, rc, err);
 }
 
@@ -153,9 +151,7 @@ static int write_stack(const struct ss_calibration *c, const struct ss_calibrate
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
     if (strrchr(name, '.'))
         *strrchr(name, '.') = '\0';
-    rc = cli_output_begin(path, &output, &stream, err);
-    if (rc)
-        return rc;
+    SS_TRY(cli_output_begin(path, &output, &stream, err));
     rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform, stream, err);
     return cli_output_end(output, rc, err);
 }

@@ -72,11 +72,10 @@ static int write_file(const struct ss_capacity *c, const struct cli_flags *flags
     const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(path, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = draw ? draw(c, flags->pictures.width, stream, err) : ss_capacity_write(c, form, &view, stream, err);
+    SS_TRY(cli_output_begin(path, &output, &stream, err));
+    int rc =
+        draw ? draw(c, flags->pictures.width, stream, err) : ss_capacity_write(c, form, &view, stream, err);
     return cli_output_end(output, rc, err);
 }
 

@@ -33,10 +33,8 @@ static int read_log(const char *path, struct ss_measurement *m, struct ss_error 
 {
     const int piped = !strcmp(path, "-");
     struct ss_train_log *log;
-    int rc = piped ? parse_stdin(&log, err) : ss_train_log_load(path, &log, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(piped ? parse_stdin(&log, err) : ss_train_log_load(path, &log, err));
     ss_measurement_log(m, log, piped ? "stdin" : path);
     ss_train_log_free(log);
     return piped ? SS_OK : ss_files_add(cli_files(), path, err);

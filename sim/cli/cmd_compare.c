@@ -119,10 +119,8 @@ static int write_file(const struct sides *c, const char *path, enum ss_contrast_
     struct ss_output *output;
     FILE *stream;
     const struct ss_display view = cli_view(&c->flags);
-    int rc = cli_output_begin(path, &output, &stream, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(cli_output_begin(path, &output, &stream, err));
     return cli_output_end(output,
                           c->traced ? ss_measured_write(&c->measured, form, stream, err)
                                     : ss_contrast_write(c->side, c->apart, c->n, form, &view, stream, err),
@@ -134,12 +132,10 @@ static int write_picture(const struct sides *c, struct ss_error *err)
     const double width = c->flags.pictures.width;
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(c->flags.svg, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = c->traced ? ss_measured_write_svg(&c->measured, width, stream, err)
-                   : ss_contrast_write_svg(c->side, c->apart, c->n, width, stream, err);
+    SS_TRY(cli_output_begin(c->flags.svg, &output, &stream, err));
+    int rc = c->traced ? ss_measured_write_svg(&c->measured, width, stream, err)
+                       : ss_contrast_write_svg(c->side, c->apart, c->n, width, stream, err);
     return cli_output_end(output, rc, err);
 }
 
@@ -157,7 +153,7 @@ static int write_page(const struct sides *c, struct ss_error *err)
 static int write_card(struct sides *c, struct ss_error *err)
 {
     struct ss_output *output;
-    int rc;
+    int rc = SS_OK;
 
     if (c->n != 2)
         return cli_usage(err, "give two", "--card %s: a card is of two jobs, and these are %d",
@@ -165,9 +161,7 @@ static int write_card(struct sides *c, struct ss_error *err)
     if (c->side[1].summary.outcome == SS_OUTCOME_REFUSED)
         return cli_usage(err, "give one that is not", "--card %s: the second job is refused",
                          c->flags.pictures.path[CLI_CARD]);
-    rc = cli_output_begin(c->flags.pictures.path[CLI_CARD], &output, &c->card, err);
-    if (rc)
-        return rc;
+    SS_TRY(cli_output_begin(c->flags.pictures.path[CLI_CARD], &output, &c->card, err));
     for (int i = 0; !rc && i < c->n; i++)
         rc = ss_side_tell(&c->told, i, predict, c, err);
     c->card = NULL;

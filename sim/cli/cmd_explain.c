@@ -27,10 +27,8 @@ int cmd_explain(int argc, char **argv, struct ss_error *err)
     int status = 0;
 
     cli_flags_init(&flags, CLI_EXPLAIN);
-    int rc = cli_inputs_load(&in, &flags, argc, argv, err);
-    if (rc)
-        return rc;
-    rc = ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);
+    SS_TRY(cli_inputs_load(&in, &flags, argc, argv, err));
+    int rc = ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;

@@ -32,11 +32,8 @@ static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, c
 static int flatten(const struct ss_request *read, struct ss_request *r, struct ss_notes *assumed,
                    struct ss_error *err)
 {
-    int rc = ss_request_copy(read, r, err);
-
-    if (rc)
-        return rc;
-    rc = ss_request_resolve(r, &r->notes, err);
+    SS_TRY(ss_request_copy(read, r, err));
+    int rc = ss_request_resolve(r, &r->notes, err);
     int refused = !rc && ss_report_refused(r);
     if (rc || !refused)
         ss_request_free(r);
@@ -57,11 +54,9 @@ static int write(const struct ss_request *r, const struct ss_notes *assumed, con
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = ss_report_request(r, assumed, flags->json, stream, err);
+    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
+    int rc = ss_report_request(r, assumed, flags->json, stream, err);
     rc = cli_output_end(output, rc, err);
     return rc ? rc : ss_report_refused(r) ? REFUSED : SS_OK;
 }

@@ -34,9 +34,7 @@ int cmd_plan(int argc, char **argv, struct ss_error *err)
     struct ss_run run;
 
     cli_flags_init(&flags, CLI_PLAN);
-    rc = cli_inputs_load(&in, &flags, argc, argv, err);
-    if (rc)
-        return rc;
+    SS_TRY(cli_inputs_load(&in, &flags, argc, argv, err));
     rc = ss_bands_load(NULL, cli_files(), &bands, err);
     if (!rc) {
         const struct ss_run_options options = {.engine = flags.how.options.engine,

@@ -10,11 +10,9 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = xml ? ss_platform_write(p, stream, err) : ss_report_platform(p, flags->json, stream, err);
+    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
+    int rc = xml ? ss_platform_write(p, stream, err) : ss_report_platform(p, flags->json, stream, err);
     return cli_output_end(output, rc, err);
 }
 
@@ -68,12 +66,10 @@ int cmd_platform_draw(int argc, char **argv, struct ss_error *err)
 static int check_one(const char *path, const struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_platform *p;
-    int rc = cli_platform_load(path, flags, &p, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(cli_platform_load(path, flags, &p, err));
     int simgrid = ss_engine_is_built(SS_ENGINE_SIMGRID);
-    rc = simgrid ? ss_simgrid_probe(ss_platform_file(p), err) : SS_OK;
+    int rc = simgrid ? ss_simgrid_probe(ss_platform_file(p), err) : SS_OK;
     if (!rc && !flags->json)
         printf("%s: ok: %d node%s x %d x %s%s\n", path, ss_platform_file_nodes(p),
                ss_platform_file_nodes(p) == 1 ? "" : "s", ss_platform_file_gpus(p), ss_platform_card(p)->name,
@@ -115,10 +111,8 @@ static int write_text(const char *text, size_t len, const char *path, struct ss_
 {
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(path, &output, &stream, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(cli_output_begin(path, &output, &stream, err));
     fwrite(text, 1, len, stream);
     return cli_output_end(output, SS_OK, err);
 }

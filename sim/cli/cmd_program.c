@@ -82,9 +82,7 @@ int cmd_program_write(int argc, char **argv, struct ss_error *err)
     int rc;
 
     cli_flags_init(&flags, CLI_PROGRAM_WRITE);
-    rc = cli_inputs_load(&in, &flags, argc, argv, err);
-    if (rc)
-        return rc;
+    SS_TRY(cli_inputs_load(&in, &flags, argc, argv, err));
     rc = lower(&in, &flags, &run, err);
     if (!rc) {
         rc = write_program(run.program, &flags, err);
@@ -101,11 +99,9 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
     struct cli_drawn drawn;
     struct ss_output *output;
     FILE *stream;
-    int rc = ss_timeline_replay(program, flags->how.options.engine, &timeline, err);
 
-    if (rc)
-        return rc;
-    rc = write_exports(program, flags, err);
+    SS_TRY(ss_timeline_replay(program, flags->how.options.engine, &timeline, err));
+    int rc = write_exports(program, flags, err);
     SS_THEN(rc, cli_ranks_write(flags, NULL, program, timeline, err));
     SS_THEN(rc, cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, NULL, err));
     if (!rc) {

@@ -120,10 +120,8 @@ static int write_link(const struct cli_inputs *in, const struct cli_flags *flags
         if (flags->given[i] && strcmp(o->name, "--link") != 0 && strcmp(o->name, "--output") != 0)
             return cli_usage(err, "leave it out: a link has the words of the job alone",
                              "both --link and %s given", o->name);
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
-    if (rc)
-        return rc;
-    rc = ss_serve_link(in->scenario->request, getenv("STEPSIM_PAGE"), stream, err);
+    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
+    int rc = ss_serve_link(in->scenario->request, getenv("STEPSIM_PAGE"), stream, err);
     if (!rc)
         fputc('\n', stream);
     return cli_output_end(output, rc, err);
@@ -141,9 +139,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     double next = 10; /* s, for tell_log */
 
     cli_flags_init(&flags, CLI_RUN);
-    rc = cli_inputs_load(&in, &flags, argc, argv, err);
-    if (rc)
-        return rc;
+    SS_TRY(cli_inputs_load(&in, &flags, argc, argv, err));
     if (flags.link) {
         rc = write_link(&in, &flags, err);
         cli_flags_free(&flags);

@@ -176,10 +176,8 @@ int cli_schedule_write(const struct cli_flags *f, const struct ss_schedule *s, s
     int form = f->schedule.form, csv = form == CLI_FORM_CSV;
     if (form == CLI_FORM_BY_NAME)
         csv = !f->output[0] || ends_in_csv(f->output);
-    int rc = cli_output_begin(f->output, &output, &out, err);
-    if (rc)
-        return rc;
-    rc = ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out, err);
+    SS_TRY(cli_output_begin(f->output, &output, &out, err));
+    int rc = ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out, err);
     return cli_output_end(output, rc, err);
 }
 

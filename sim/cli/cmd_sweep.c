@@ -76,14 +76,12 @@ static int write_one(const struct ss_sweep *s, const struct ss_request *base, co
     const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(path_of(flags, what), &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = what == CSV    ? ss_sweep_write_csv(s, stream, err)
-         : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, stream, err)
-         : what == PAGE ? ss_sweep_write_page(s, base, flags->pictures.width, stream, err)
-                        : ss_sweep_write(s, &view, stream, err);
+    SS_TRY(cli_output_begin(path_of(flags, what), &output, &stream, err));
+    int rc = what == CSV    ? ss_sweep_write_csv(s, stream, err)
+             : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, stream, err)
+             : what == PAGE ? ss_sweep_write_page(s, base, flags->pictures.width, stream, err)
+                            : ss_sweep_write(s, &view, stream, err);
     return cli_output_end(output, rc, err);
 }
 

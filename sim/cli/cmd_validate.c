@@ -42,12 +42,10 @@ static int draw(const struct ss_validation *v, const struct cli_flags *flags, st
     const double width = flags->pictures.width;
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(flags->svg, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = flags->regret ? ss_regret_write_svg(v, width, stream, err)
-                       : ss_validation_write_svg(v, width, stream, err);
+    SS_TRY(cli_output_begin(flags->svg, &output, &stream, err));
+    int rc = flags->regret ? ss_regret_write_svg(v, width, stream, err)
+                           : ss_validation_write_svg(v, width, stream, err);
     return cli_output_end(output, rc, err);
 }
 
@@ -56,11 +54,9 @@ static int write_text(const struct ss_validation *v, const struct cli_flags *fla
     const struct ss_display view = cli_view(flags);
     struct ss_output *output;
     FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
 
-    if (rc)
-        return rc;
-    rc = (flags->regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, stream, err);
+    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
+    int rc = (flags->regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, stream, err);
     return cli_output_end(output, rc, err);
 }
 

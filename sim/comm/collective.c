@@ -2,10 +2,6 @@
 /* The table of algorithms, and the choice of the algorithm for a collective. */
 #include "comm/collective.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 #include "base/base.h"
 
 static const struct ss_collective_algorithm *const algorithms[] = {

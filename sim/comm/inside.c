@@ -3,8 +3,6 @@
  * NCCL inside a node. Time grows with what a rank moves: what it sends, and a part of its own share, which
  * the kernel of an all-gather, a reduce-scatter or an all-to-all copies to where the result lies.
  */
-#include <math.h>
-
 #include "base/base.h"
 #include "comm/collective.h"
 

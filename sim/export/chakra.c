@@ -5,8 +5,6 @@
  * library.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "export/walk.h"
@@ -125,8 +123,7 @@ int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err
     const struct ss_program *p = ss_export_program(x);
     const struct ss_export_groups *groups;
 
-    if (ss_export_groups(x, &groups))
-        return ss_nomem(err);
+    SS_NEED(!ss_export_groups(x, &groups), err);
     fputs("{", out);
     for (int g = 0; g < groups->n; g++) {
         const struct ss_collective *c = &p->collectives[groups->first[g]];

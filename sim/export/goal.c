@@ -3,7 +3,6 @@
  * requires. */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "export/walk.h"

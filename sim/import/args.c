@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of flags. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 
@@ -83,8 +80,7 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
         return ss_fail(err, SS_ERR_INPUT, file, line, "a zero byte: this is not a text of flags");
     }
     s.word = malloc(len + 1);
-    if (!s.word)
-        return ss_nomem(err);
+    SS_NEED(s.word, err);
     while (s.p < s.end && !rc) {
         int found, line = s.line;
         if (is_space(*s.p)) {

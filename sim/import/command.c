@@ -2,9 +2,6 @@
 /* Launch commands of frameworks whose options are not Megatron's. */
 #include "import/command.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"

@@ -2,10 +2,6 @@
 /* The kinds of foreign YAML. */
 #include "import/foreign.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 static const struct ss_foreign_kind kinds[] = {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the rows of core.map, nemo.map, nemo2.map and megatron-arguments.map cannot say. */
-#include <string.h>
-
 #include "base/base.h"
 #include "import/foreign.h"
 #include "stepsim/flags.h"

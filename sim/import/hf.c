@@ -2,8 +2,6 @@
 /* Hugging Face's Trainer: what the rows of huggingface.map cannot say of model, batch, precision, recompute and the script's arguments. */
 #include "import/hf.h"
 
-#include <string.h>
-
 #include "base/base.h"
 
 #define MOST ((int64_t)1 << 26)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hugging Face's Trainer: the files and commands that say a job, put together as one tree. */
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
@@ -52,11 +50,9 @@ static int add_file(struct ss_request *r, const char *section, enum ss_hf_kind_i
 {
     struct ss_hf x = {.script = "", .kind = &ss_hf_kinds[kind]};
     struct ss_tree *tree;
-    int rc = ss_tree_new(file, &tree, err);
 
-    if (rc)
-        return rc;
-    rc = ss_hf_graft(tree, section, text, len, file, err);
+    SS_TRY(ss_tree_new(file, &tree, err));
+    int rc = ss_hf_graft(tree, section, text, len, file, err);
     if (!rc)
         return map(r, tree, &x, NULL, err);
     ss_tree_free(tree);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hugging Face's Trainer: the files that it reads, as maps of one tree, and host files. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/hf.h"
 

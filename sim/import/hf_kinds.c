@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frameworks around Hugging Face's Trainer: their defaults, how their files are known, and what their maps cannot say. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"

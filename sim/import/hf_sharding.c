@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hugging Face's Trainer: what the rows of sharding.map cannot say of GPUs, ZeRO, FSDP and degrees. */
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"

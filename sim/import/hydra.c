@@ -2,10 +2,6 @@
 /* Overrides of Hydra. */
 #include "import/hydra.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define MAX_PATH_BYTES 512
@@ -151,8 +147,7 @@ int ss_hydra_override(struct ss_tree *tree, const char *word, const char *file, 
         return SS_OK;
     }
     const char *place = ss_tree_text(tree, file ? file : "");
-    if (!place)
-        return ss_nomem(err);
+    SS_NEED(place, err);
     int rc = node ? SS_OK : make(tree, &o, place, line, &node, err);
     return rc ? rc : assign(tree, node, word, o.value, place, line, err);
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpolations of OmegaConf: texts that stand for other values of the tree. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/hydra.h"
 
@@ -157,8 +153,7 @@ static int resolve_text(struct resolver *r, struct ss_tree_node *node, struct ss
     struct text *out = calloc(1, sizeof *out);
 
     r->steps = 0;
-    if (!out)
-        return ss_nomem(err);
+    SS_NEED(out, err);
     if (expand(r, node, node->text, strlen(node->text), 0, out)) {
         node->text = ss_tree_text(r->tree, out->buf);
         node->quoted = false;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of files that ask for a job. */
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"

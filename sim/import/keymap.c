@@ -2,11 +2,6 @@
 /* Keymaps: their files. */
 #include "import/keymap.h"
 
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define FOLDER "workloads/importers"
@@ -200,9 +195,7 @@ static int add_case(struct parser *p, char *line, char *equal)
 
     if (!row || (row->kind != SS_KEY_PICK && row->kind != SS_KEY_TABLE))
         return wrong(p, "a value stands below a row of the kind pick or table");
-    int rc = room(p, &m->choice, &m->choice_cap, m->nchoices, sizeof *m->choice);
-    if (rc)
-        return rc;
+    SS_TRY(room(p, &m->choice, &m->choice_cap, m->nchoices, sizeof *m->choice));
     *equal = '\0';
     if (more) {
         *more = '\0';
@@ -220,11 +213,9 @@ static int add_case(struct parser *p, char *line, char *equal)
 static int open_block(struct parser *p, const char *condition, bool negated)
 {
     struct ss_keymap *m = p->map;
-    int rc = condition[0] ? room(p, &m->block, &m->block_cap, m->nblocks, sizeof *m->block)
-                          : wrong(p, "a condition is asked");
 
-    if (rc)
-        return rc;
+    SS_TRY(condition[0] ? room(p, &m->block, &m->block_cap, m->nblocks, sizeof *m->block)
+                        : wrong(p, "a condition is asked"));
     m->block[m->nblocks] = (struct ss_key_block){p->block, negated, condition, p->section};
     p->block = (int)m->nblocks++;
     return SS_OK;
@@ -395,8 +386,7 @@ int ss_keymap_parse(const char *text, size_t len, const char *file, const struct
     struct ss_keymap *map = ss_calloc(1, sizeof *map);
     struct parser p = {.map = map, .code = code, .prefix = "", .section = "", .block = -1, .err = err};
 
-    if (!map)
-        return ss_nomem((&p)->err);
+    SS_NEED(map, (&p)->err);
     int rc = copy(&p, file, strlen(file), &p.file);
     map->file = p.file;
     rc = rc ? rc : parse(&p, text, len);

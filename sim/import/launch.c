@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a launch script to the words of the job that it starts. */
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 #include "import/hydra.h"
@@ -323,11 +318,9 @@ static int add_batch(const struct launch *x, struct ss_words *out)
 static int take_words(struct launch *x, const struct ss_call *c, struct ss_words *out, struct ss_error *err)
 {
     out->cluster = &x->l->cluster;
-    if (add_batch(x, out) || add_call(out, &x->calls, c))
-        return ss_nomem(err);
+    SS_NEED(!add_batch(x, out) && !add_call(out, &x->calls, c), err);
     find_lines(x, out);
-    if (ss_launch_files(out, x->text, &x->calls, c))
-        return ss_nomem(err);
+    SS_NEED(!ss_launch_files(out, x->text, &x->calls, c), err);
     int rc = ss_command_strip(out, err);
     ss_command_tell(x->notes, x->name, out);
     return rc;
@@ -429,16 +422,14 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     struct launch x;
     char *text;
     size_t len;
-    int rc = ss_file_read(l->script, MAX_SCRIPT_BYTES, &text, &len, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_file_read(l->script, MAX_SCRIPT_BYTES, &text, &len, err));
     if (ss_import_is_configuration(text, len)) {
         free(text);
         ss_fail(err, SS_ERR_INPUT, l->script, 1, "a configuration, not a script");
         return ss_hint(err, SS_ERR_INPUT, "--job reads it");
     }
-    rc = begin(&x, l, text, notes, err);
+    int rc = begin(&x, l, text, notes, err);
     int gpus = x.batch.gpus ? x.batch.gpus : (int)ss_cluster_gpus(&l->cluster);
     const struct ss_launch_room room = {text, x.environment.w,   x.environment.n, x.batch.nodes,
                                         gpus, x.batch.host_lines};

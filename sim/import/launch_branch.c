@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a launch script makes of a value or a branch, by its text: whether a flag that decides something follows from it. */
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 #include "import/sandbox.h"

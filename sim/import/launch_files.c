@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that a launch script gives to its launcher: it may write them itself ("cat > ds.json <<END"). */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 #include "import/sandbox.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU of the asked platform, as its driver tells it to a launch script. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 #include "import/sandbox.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which calls of a launch script start a job. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 #include "import/hydra.h"

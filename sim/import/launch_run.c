@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a launch script, again where something was missing that can be made. */
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 #include "import/sandbox.h"
@@ -93,9 +88,7 @@ static int turn(struct ss_sandbox *box, struct ss_view *view, struct ss_calls *c
 
     if (rc || calls->status < 0)
         return rc;
-    rc = ss_launch_missing(calls, view, made, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_launch_missing(calls, view, made, err));
     if (find_programs(calls, programs))
         return 1;
     if (has_job(calls) || box->trust) /* which sees the files of the machine */

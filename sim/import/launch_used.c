@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a launch script makes of programs that could not answer: whether it starts another job where they write something. */
-#include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -239,8 +235,7 @@ static int blame(const struct used *u, struct ss_sandbox *box, int n, char what[
         }
         int one;
         char *place = places_of(u->calls, c, &one), own[96];
-        if (!place)
-            return ss_nomem(u->err);
+        SS_NEED(place, u->err);
         if (differs(u, box, place, own, &rc)) {
             ss_copy(what, 96, own);
             found = c;
@@ -276,8 +271,7 @@ int ss_launch_guess(const struct ss_launch *l, const char *text, struct ss_sandb
     int n, rc = SS_OK;
     char *places = places_of(calls, NULL, &n);
 
-    if (!places)
-        return ss_nomem(err);
+    SS_NEED(places, err);
     int other = n && differs(&u, box, places, what, &rc);
     free(places);
     return rc ? rc : other ? blame(&u, box, n, what) : n ? check_texts(&u) : SS_OK;

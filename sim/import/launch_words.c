@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --launch and what belongs to it, on a command line. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 
@@ -122,8 +119,7 @@ static int run(struct said *s, struct ss_words *script, struct ss_notes *notes, 
     s->l.word = s->word;
     s->l.variable = s->variable;
     script->file = strdup(s->l.script);
-    if (!script->file)
-        return ss_nomem(err);
+    SS_NEED(script->file, err);
     return ss_launch_read(script, &s->l, notes, err);
 }
 

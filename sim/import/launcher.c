@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole commands as job files: what torchrun, srun, mpirun, deepspeed or accelerate was called with. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "import/launcher.h"
 #include "base/base.h"
 #include "import/command.h"
 #include "import/hydra.h"
-#include "import/launcher.h"
 
 static int ends_in(const char *text, const char *end)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that launchers name: of hosts, and the configuration of accelerate. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/hf.h"
 #include "import/launcher.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the numbers of launchers to nodes and GPUs of each: every process has a GPU. */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/hydra.h"
 #include "import/launcher.h"
@@ -396,11 +392,9 @@ static int read_node(struct sizes *s, layer *l)
                  ? "torchrun"
                  : l->name;
     s->line = l->line;
-    int rc = !strncmp(l->name, "accelerate", 10) ? read_accelerate(s, l)
-             : !strcmp(l->name, "msrun")         ? read_msrun(s, l)
-                                                 : SS_OK;
-    if (rc)
-        return rc;
+    SS_TRY(!strncmp(l->name, "accelerate", 10) ? read_accelerate(s, l)
+           : !strcmp(l->name, "msrun")         ? read_msrun(s, l)
+                                               : SS_OK);
     if (step->name && s->each > 1)
         ss_note(s->notes, "%s: %s starts %s %lld times on each node; once is taken", place(s),
                 with_line(step, text), s->who, (long long)s->each);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of libraries that a launcher gives by variables: those that are modelled are obeyed, those that change the speed otherwise are told. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/launcher.h"
 #include "stepsim/params.h"

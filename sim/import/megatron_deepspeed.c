@@ -5,8 +5,6 @@
  * flags are passed on as they stand; the others are rows of megatron-deepspeed.map, "--flag=N" where one
  * takes a value.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"

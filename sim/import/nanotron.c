@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanotron: its command, and what the rows of nanotron.map cannot say of GPUs and stages. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"

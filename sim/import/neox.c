@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPT-NeoX: its files, by themselves or as deepy.py merges them, and what the rows of neox.map cannot say of them. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"
@@ -231,11 +227,9 @@ static int map(struct ss_request *request, struct ss_tree *tree, const struct ss
 int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
 {
     struct ss_tree *tree;
-    int rc = ss_tree_new(file, &tree, err);
 
-    if (rc)
-        return rc;
-    rc = merge(tree, text, len, file, err);
+    SS_TRY(ss_tree_new(file, &tree, err));
+    int rc = merge(tree, text, len, file, err);
     if (!rc)
         return map(r, tree, NULL, err);
     ss_tree_free(tree);

@@ -2,10 +2,6 @@
 /* Texts that somebody has at hand, as the words of a job. */
 #include "stepsim/paste.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <jansson.h>
 
 #include "base/base.h"
@@ -226,8 +222,7 @@ static int close_gaps(struct ss_shell *s, struct command *c, struct ss_pasted *o
                 ss_note(&out->missing, "%s", name[0] == '?' ? flag : name);
             size_t size = strlen(text) + strlen(with ? with : "x") + 1;
             char *closed = malloc(size);
-            if (!closed)
-                return ss_nomem(err);
+            SS_NEED(closed, err);
             snprintf(closed, size, "%.*s%s%s", (int)(gap - text), text, with ? with : "x",
                      end ? end + 1 : "");
             free(text);
@@ -330,10 +325,7 @@ static void drop_idle(struct ss_pasted *out)
 
 static int read_words(const char *text, size_t len, struct ss_pasted *out, struct ss_error *err)
 {
-    int rc = ss_request_read_text(&out->request, text, len, SS_PASTED, err);
-
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_read_text(&out->request, text, len, SS_PASTED, err));
     drop_idle(out);
     ss_notes_add_all(&out->notes, &out->request.notes);
     if (!out->request.n)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of command lines, and of the files that they name, to a request. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"

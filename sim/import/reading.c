@@ -2,10 +2,6 @@
 /* Foreign configurations: what functions of a keymap's rows ask of the tree, and the words and notes that come of it. */
 #include "import/reading.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 void ss_reading_begin(struct ss_reading *r, const char *name, struct ss_tree *tree,

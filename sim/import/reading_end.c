@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a foreign configuration: keys that nobody has read, and its words as places and notes of a request. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/reading.h"
 

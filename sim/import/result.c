@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results of `stepsim run --json` as requests: their inputs hold the words, and the files with their hashes. */
 #include <jansson.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/import.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded calls: a folder each, numbered as they began, with one file named by the kind that holds the words, each with a 0. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -126,8 +123,7 @@ int ss_calls_take(struct ss_calls *calls, const char *data, size_t len, struct s
         if (head.kind < 0 || head.kind >= (int)SS_ARRAY_LEN(kinds) || head.by >= (int)calls->n ||
             head.bytes > len - at)
             return ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of the launch script ended early");
-        if (add_call(calls, &head, data + at))
-            return ss_nomem(err);
+        SS_NEED(!add_call(calls, &head, data + at), err);
     }
     return SS_OK;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The programs that a launch script finds: text tools, launchers that are recorded, what answers for devices, and what bash reads first. */
-#include <stdio.h>
-
 #include "base/base.h"
 #include "import/sandbox.h"
 

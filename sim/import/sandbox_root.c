@@ -14,8 +14,6 @@
 #include <linux/mount.h> /* not sys/mount.h, which some C libraries cannot have beside it */
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

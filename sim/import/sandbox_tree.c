@@ -2,9 +2,6 @@
 /* The file system that a launch script sees: programs, hosts, what bash reads first. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,10 +2,6 @@
 /* Values of a shell's variables, and words of its text. */
 #include "import/shell.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define MOST_DEPTH 20

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follows the commands of a shell's text: what is assigned, which branches hold, which commands there are. */
-#include <ctype.h>
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/shell.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions of a shell: [ ... ], [[ ... ]] and test. */
 #include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/shell.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured runs: their files. */
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"
@@ -83,8 +81,7 @@ static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_
     struct named_row *rows = ss_calloc(n + 1, sizeof *rows);
     char text[512];
 
-    if (!rows)
-        return ss_nomem(err);
+    SS_NEED(rows, err);
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct named_row){ss_csv_field(csv, i, column), ss_csv_line(csv, i)};
     qsort(rows, n, sizeof *rows, by_id);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words that one column of a row stands for. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/table_internal.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The column `flags`: what the other columns have no words for. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 #include "import/table_internal.h"

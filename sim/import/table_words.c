@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row of a table as the words of a command line, so that both mean the same. */
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "import/import.h"

@@ -2,10 +2,6 @@
 /* TOML 1.0 as a tree. Numbers and dates stay texts, without underscores. */
 #include "import/toml.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define MAX_DEPTH 32
@@ -81,8 +77,7 @@ static int mark(struct ss_toml *r, const struct ss_tree_node *node, int how)
         }
     if (r->ntables >= MAX_TABLES)
         return ss_toml_wrong(r, "more than 4096 tables and lists");
-    if (ss_grow(&r->table, &r->cap, r->ntables + 1, sizeof *r->table))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&r->table, &r->cap, r->ntables + 1, sizeof *r->table), r->err);
     r->table[r->ntables++] = (struct ss_toml_table){node, how};
     return SS_OK;
 }
@@ -158,8 +153,7 @@ static int read_pair(struct ss_toml *r, struct ss_tree_node *table)
     if (ss_toml_peek(r) != '=')
         return ss_toml_wrong(r, "a key without \"= value\"");
     char *key = strndup(r->text, r->len);
-    if (!key)
-        return ss_nomem(r->err);
+    SS_NEED(key, r->err);
     r->p++;
     skip_blanks(r);
     rc = read_value(r, table, key, r->len);
@@ -221,9 +215,7 @@ static int read_value(struct ss_toml *r, struct ss_tree_node *parent, const char
         return rc ? rc : mark(r, node, INLINE);
     }
     int line = r->line;
-    rc = quoted ? ss_toml_quoted(r, 1) : ss_toml_bare(r);
-    if (rc)
-        return rc;
+    SS_TRY(quoted ? ss_toml_quoted(r, 1) : ss_toml_bare(r));
     struct ss_tree_made made = {.kind = SS_TREE_SCALAR,
                                 .key = key,
                                 .key_len = key_len,

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts, numbers, truths and dates of TOML. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/toml.h"
 

@@ -2,10 +2,6 @@
 /* torchtitan: what its files and commands are. */
 #include "import/torchtitan.h"
 
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/toml.h"
 
@@ -136,8 +132,7 @@ int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const 
     char *copy = malloc(len + 1);
     struct ss_tree *tree;
 
-    if (!copy)
-        return ss_nomem(err);
+    SS_NEED(copy, err);
     for (size_t i = 0; i < end; i++)
         copy[i] = i >= first || text[i] == '\n' ? text[i] : ' ';
     int rc = ss_tree_parse(copy, end, file, &tree, err);

@@ -2,8 +2,6 @@
 /* torchtitan: recompute, compilation, precision, optimizer. */
 #include "import/torchtitan.h"
 
-#include <string.h>
-
 #include "base/base.h"
 
 /* Every n-th layer is recomputed whole. */

@@ -2,7 +2,6 @@
 /* torchtitan: model, degrees of parallelism, batch. */
 #include "import/torchtitan.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "base/base.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torchtitan: the schedule of a pipeline and its stages (torchtitan/distributed/pipeline_parallel.py of pytorch/torchtitan@40b54e4). */
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/torchtitan.h"
 

@@ -2,9 +2,6 @@
 /* Trees of foreign configurations: how they are made. */
 #include "import/tree.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/arena.h"
 #include "base/base.h"
 
@@ -23,8 +20,7 @@ int ss_tree_new(const char *file, struct ss_tree **out, struct ss_error *err)
 {
     struct ss_tree *tree = ss_calloc(1, sizeof *tree);
 
-    if (!tree)
-        return ss_nomem(err);
+    SS_NEED(tree, err);
     tree->file = ss_arena_text(&tree->arena, file, strlen(file));
     tree->root = ss_arena_take(&tree->arena, sizeof *tree->root, _Alignof(struct ss_tree_node));
     if (!tree->file || !tree->root) {
@@ -114,14 +110,13 @@ int ss_tree_add(struct ss_tree *tree, struct ss_tree_node *parent, const struct 
 
     if (rc)
         return rc;
-    if (!node)
-        return ss_nomem(err);
+    SS_NEED(node, err);
     *node = (struct ss_tree_node){
         .kind = made->kind, .file = file, .line = made->line, .quoted = made->quoted, .parent = parent};
-    if (copy_text(tree, made->key, made->key_len, &node->key) ||
-        copy_text(tree, made->text, made->text_len, &node->text) ||
-        copy_text(tree, made->tag, made->tag ? strlen(made->tag) : 0, &node->tag))
-        return ss_nomem(err);
+    SS_NEED(!copy_text(tree, made->key, made->key_len, &node->key) &&
+                !copy_text(tree, made->text, made->text_len, &node->text) &&
+                !copy_text(tree, made->tag, made->tag ? strlen(made->tag) : 0, &node->tag),
+            err);
     if (parent->last)
         parent->last->next = node;
     else
@@ -185,9 +180,9 @@ int ss_tree_assign(struct ss_tree *tree, struct ss_tree_node *node, const struct
 {
     const char *file = own_file(tree, node, from->file);
 
-    if (!file || copy_text(tree, from->text, from->text ? strlen(from->text) : 0, &node->text) ||
-        copy_text(tree, from->tag, from->tag ? strlen(from->tag) : 0, &node->tag))
-        return ss_nomem(err);
+    SS_NEED(file && !copy_text(tree, from->text, from->text ? strlen(from->text) : 0, &node->text) &&
+                !copy_text(tree, from->tag, from->tag ? strlen(from->tag) : 0, &node->tag),
+            err);
     node->kind = from->kind;
     node->file = file;
     node->line = from->line;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts of YAML and JSON as trees; the only user of libyaml. */
-#include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 
 #include "base/base.h"
@@ -176,11 +174,9 @@ static int put_alias(struct reader *r, const yaml_event_t *event)
     for (size_t i = 0; i < r->depth; i++)
         if (r->open[i] == from)
             return fail(r, &event->start_mark, "an alias of what it stands in");
-    int rc = put(r, &made, &node);
-    if (rc)
-        return rc;
+    SS_TRY(put(r, &made, &node));
     int line = node->line; /* its place is that of the alias */
-    rc = ss_tree_assign(r->tree, node, from, r->err);
+    int rc = ss_tree_assign(r->tree, node, from, r->err);
     node->line = line;
     return rc;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of one file on their way to a request. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/import.h"
 

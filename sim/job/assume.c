@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What words leave open: the precision, and the recipe of the framework's release. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"
@@ -118,15 +115,13 @@ static int add_defaults(const struct ss_assume *a, struct ss_request *out, struc
 static int add_said(struct ss_request *out, const struct ss_request *said, struct ss_error *err)
 {
     struct ss_request copy;
-    int rc = ss_request_copy(said, &copy, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(said, &copy, err));
     if (gives(out, SS_RECIPE_STAGES)) {
         ss_request_drop(&copy, "--vp");
         ss_request_drop(&copy, "--num-virtual-stages-per-pipeline-rank");
     }
-    rc = ss_request_append(out, &copy, err);
+    int rc = ss_request_append(out, &copy, err);
     ss_request_free(&copy);
     return rc;
 }

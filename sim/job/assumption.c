@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of a request that nobody gave, and the request without them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/recipe.h"
 #include "stepsim/request.h"

@@ -2,8 +2,6 @@
 /* The tables of flags for those who list them. */
 #include "stepsim/flags.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of mixtures of experts, and of what today's models have beside them, that take more than storing a number. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 
@@ -242,11 +239,9 @@ static int read_set(const char *none_of, int n, char *const *values, unsigned *o
 SS_FLAG_CALLED(cuda_graph_scope)
 {
     unsigned words;
-    int rc = read_set(NONE_OF " full full_iteration attn mlp moe moe_router moe_preprocess mamba", n, values,
-                      &words, why);
 
-    if (rc)
-        return rc;
+    SS_TRY(read_set(NONE_OF " full full_iteration attn mlp moe moe_router moe_preprocess mamba", n, values,
+                    &words, why));
     asked->graph_words = words;
     asked->job.graphs.scope =
         (words & SS_GRAPH_WORD_ATTN ? SS_GRAPH_ATTN : 0u) |
@@ -261,10 +256,8 @@ SS_FLAG_CALLED(cuda_graph_scope)
 SS_FLAG_CALLED(recompute_modules)
 {
     unsigned modules;
-    int rc = read_set(NONE_OF SS_RECOMPUTE_MODULE_LIST(WORD), n, values, &modules, why);
 
-    if (rc)
-        return rc;
+    SS_TRY(read_set(NONE_OF SS_RECOMPUTE_MODULE_LIST(WORD), n, values, &modules, why));
     asked->job.recompute.modules = modules;
     asked->modules_given = 1;
     return SS_OK;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of forks of Megatron-LM: zero-bubble, Megatron-DeepSpeed, MindSpeed-LLM. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of layers: Megatron's Python-like lists of 0 and 1, layouts of pipelines, and what one layer does. */
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 #include "model/model_internal.h"
@@ -154,9 +151,7 @@ int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, con
         *every = n < 0 ? 1 : (int)n;
         return SS_OK;
     }
-    int rc = read_list(text, 1, &l, why);
-    if (rc)
-        return rc;
+    SS_TRY(read_list(text, 1, &l, why));
     rule->n = l.n;
     for (int i = 0; i < l.n; i++)
         rule->bits[i / 64] |= (uint64_t)l.has[i] << i % 64;

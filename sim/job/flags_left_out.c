@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags that take others away. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 

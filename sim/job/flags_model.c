@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model as the text of its config.json. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 #include "model/model_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flag that says how long the documents of packed sequences are. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags_set.h"
 #include "job/packing.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/flags_set.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/params.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/input_cache.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 
@@ -390,9 +387,7 @@ int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, str
 
     if (!e) {
         e = new_entry(name_or_path, n);
-        int rc = keep(l, MODEL, e, e ? ss_model_load(name_or_path, &e->model, err) : ss_nomem(err));
-        if (rc)
-            return rc;
+        SS_TRY(keep(l, MODEL, e, e ? ss_model_load(name_or_path, &e->model, err) : ss_nomem(err)));
     }
     *out = e->model;
     return SS_OK;
@@ -424,9 +419,7 @@ static int find_lengths(struct ss_input_cache *l, const char *path, const struct
 
     if (!e) {
         e = new_entry(path, n);
-        int rc = keep(l, LENGTHS, e, e ? ss_lengths_read(path, &e->lengths, err) : ss_nomem(err));
-        if (rc)
-            return rc;
+        SS_TRY(keep(l, LENGTHS, e, e ? ss_lengths_read(path, &e->lengths, err) : ss_nomem(err)));
     }
     *out = &e->lengths;
     return SS_OK;

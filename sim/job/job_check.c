@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Megatron-LM (core 0.8) and NeMo refuse, with their causes. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "stepsim/schedule.h"

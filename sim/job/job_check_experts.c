@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Megatron-LM refuses of experts, of their exchange, and of recomputed modules, with its words. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "stepsim/schedule.h"

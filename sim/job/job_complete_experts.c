@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completes what flags of experts leave open. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encoders of pictures and of sound before the language model: on the ranks of the embedding, as Megatron-LM (pretrain_vlm.py,
  * examples/multimodal) and Megatron-Bridge (models/qwen_vl, qwen_omni) build them. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 

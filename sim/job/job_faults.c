@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags that cannot be taken: a script of a fork has thirty, and who reads of one at a time gives up. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completes a job from its model, its stack and Megatron's defaults. */
-#include <limits.h>
-#include <stdarg.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of a mixer or an MLP alone by --hybrid-layer-pattern, and Mamba-2 under tensor and context parallelism: what Megatron-LM makes of
  * them and refuses, with its words (arguments.py, mamba_mixer.py and mamba_context_parallel.py of August 2026). */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "model/model_internal.h"

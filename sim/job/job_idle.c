@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags that have no effect because another one is missing: each gets a note, because its user expects
  * something of it. What fields of the job alone tell is noted where they are completed. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "stepsim/schedule.h"

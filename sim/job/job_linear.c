@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linear attention by flags, and under tensor and context parallelism: what Megatron-LM makes of it and refuses, with its words
  * (transformer_config.py of August 2026; models/kimi/kimi_k3_layers.py of Megatron-Bridge). */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "model/model_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model of a job: what its flags say over its config.json, and what flags of attention and of tokenizers leave open. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"
@@ -46,9 +44,7 @@ static int complete_vocabulary(struct ss_finish *f, struct ss_model *m)
     int rc = ss_model_known(r->word[at + 1].text, name, sizeof name, &found, f->err);
     if (rc || !found)
         return rc;
-    rc = load_model(f, name, &named);
-    if (rc)
-        return rc;
+    SS_TRY(load_model(f, name, &named));
     m->vocab_size = named.vocab_size;
     ss_note(f->notes, "the tokenizer of %s is not read: %d rows, as its model has", name, named.vocab_size);
     return SS_OK;

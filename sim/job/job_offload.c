@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --fine-grained-activation-offloading: what Megatron-LM refuses, with its words, and which modules have nothing to move. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags to a job. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/flags.h"
@@ -187,8 +184,7 @@ static int apply_words(struct parser *p, const struct ss_flag *f, size_t i, size
 {
     char *few[8], **values = n <= SS_ARRAY_LEN(few) ? few : ss_calloc(n, sizeof *values);
 
-    if (!values)
-        return ss_nomem(p->err);
+    SS_NEED(values, p->err);
     for (size_t k = 0; k < n; k++)
         values[k] = p->request->word[i + 1 + k].text;
     int rc = apply_known(p, f, i, (int)n, values);

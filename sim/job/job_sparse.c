@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DeepSeek's sparse attention by flags, and under parallelism: what Megatron-LM makes of it and refuses, with its words
  * (transformer_config.py, absorbed_mla.py, dsa.py and experimental_attention_variant_module_specs.py of August 2026). */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "model/model_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a job lacks: names that nothing has, and flags that nobody gave. All of these are told in one error. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/job_internal.h"
@@ -70,9 +68,7 @@ int ss_asked_check_given(const struct ss_asked *asked, const struct ss_request *
 
     if (!missing)
         return SS_OK;
-    int rc = ss_request_check_names(r, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_check_names(r, err));
     for (size_t i = 0; i < SS_ARRAY_LEN(needs_of); i++)
         if (missing & needs_of[i].need) {
             ss_append(flags, sizeof flags, "%s%s", flags[0] ? ", " : "", needs_of[i].flag);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/moe_loads.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 
@@ -106,8 +102,7 @@ static int read_rows(const struct ss_csv *csv, struct row *row, int experts, int
         layers += i == 0 || row[i].layer != row[i - 1].layer;
     *out = (struct ss_moe_loads){.experts = experts,
                                  .load = ss_calloc(layers * (size_t)experts, sizeof *out->load)};
-    if (!out->load)
-        return ss_nomem(err);
+    SS_NEED(out->load, err);
     int rc = fill(row, n, ss_csv_file(csv), top_k, out, err);
     if (rc) {
         free(out->load);

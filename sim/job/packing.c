@@ -2,10 +2,6 @@
 /* Draws documents and packs them into rows. */
 #include "job/packing.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/draw.h"
 #include "base/map.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads lengths of documents: a CSV with a column `length` and, where a line stands for several, `count`. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "job/packing.h"
@@ -36,13 +33,11 @@ int ss_lengths_parse(const char *text, size_t len, const char *name, struct ss_l
                      struct ss_error *err)
 {
     struct ss_csv *csv;
-    int rc = ss_csv_parse(text, len, name, &csv, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_csv_parse(text, len, name, &csv, err));
     memset(out, 0, sizeof *out);
     out->length = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->length);
     out->count = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->count);
-    rc = out->length && out->count ? read_rows(csv, out, err) : ss_nomem(err);
+    int rc = out->length && out->count ? read_rows(csv, out, err) : ss_nomem(err);
     if (rc)
         ss_lengths_free(out);
     ss_csv_free(csv);

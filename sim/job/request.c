@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
@@ -45,10 +42,7 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
 
 int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
 {
-    int rc = r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err);
-
-    if (rc)
-        return rc;
+    SS_TRY(r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err));
     char *copy = strdup(text);
     if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
         free(copy);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of several places as words of one: only there do flags contradict each other that beat each other in two. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/flags.h"
@@ -47,10 +45,8 @@ static int64_t try_without(struct ss_request *r, size_t i, int one_place, const 
 {
     struct ss_request less;
     size_t n = ss_request_span(r, i);
-    int rc = ss_request_copy(r, &less, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(r, &less, err));
     ss_request_remove(&less, i, n);
     if (!makes(&less, one_place, wanted)) {
         ss_request_free(&less);
@@ -87,10 +83,8 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
                 MOST_WORDS);
         return ss_hint(err, SS_ERR_UNSUPPORTED, "leave out flags that are given again");
     }
-    int rc = ss_request_copy(r, out, err);
-    if (rc)
-        return rc;
-    rc = ss_request_resolve(out, &out->notes, err);
+    SS_TRY(ss_request_copy(r, out, err));
+    int rc = ss_request_resolve(out, &out->notes, err);
     SS_THEN(rc, parse(out, 0, &asked, err));
     if (!rc && !(asked.measured_ms > 0)) /* a later place asks for another job than was measured */
         ss_request_drop(out, "--measured");

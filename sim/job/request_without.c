@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What-ifs that take words of a request away. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
@@ -127,8 +124,7 @@ static int replace(struct ss_request *r, size_t i, const struct ss_notes *names,
     for (unsigned long k = 0; k < names->n; k++)
         size += strlen(names->text[k]);
     char *text = malloc(size);
-    if (!text)
-        return ss_nomem(err);
+    SS_NEED(text, err);
     ss_copy(text, size, "--dropped");
     for (unsigned long k = 0; k < names->n; k++)
         ss_append(text, size, "%c%s", k ? ',' : '=', names->text[k] + 2);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/scenario.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/input_cache.h"
@@ -46,9 +43,7 @@ static int resolve(struct whole *w, struct ss_error *err)
     w->used = &w->request;
     if (!ss_request_has_what_if(&w->request))
         return SS_OK;
-    int rc = ss_request_copy(&w->request, &w->left, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(&w->request, &w->left, err));
     w->used = &w->left;
     return ss_request_resolve(&w->left, &w->s.notes, err);
 }
@@ -64,9 +59,7 @@ static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
     int rc = ss_request_said(&w->request, &asked);
     if (rc || !ss_assume_applies(&w->request, &asked)) /* what is wrong is told when all words are read */
         return rc == SS_ERR_NOMEM ? ss_nomem(err) : SS_OK;
-    rc = ss_input_cache_find(w->inputs, &asked.job, &w->request, w->asker, files, &platform, &stack, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_input_cache_find(w->inputs, &asked.job, &w->request, w->asker, files, &platform, &stack, err));
     int each = ss_platform_gpus_per_node(platform);
     const struct ss_assume a = {.said = &w->request,
                                 .inputs = w->inputs,
@@ -124,9 +117,7 @@ static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error 
     if (!all)
         return SS_OK;
     plain.nodes = plain.cluster_nodes = plain.nranges = plain.nfailed = 0;
-    int rc = ss_input_cache_find(w->inputs, &plain, w->used, w->asker, files, &platform, &stack, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_input_cache_find(w->inputs, &plain, w->used, w->asker, files, &platform, &stack, err));
     int each = ss_platform_gpus_per_node(platform) / ss_platform_joined_nodes(platform);
     ss_input_cache_give_back(w->inputs, platform);
     if (nodes < w->used->n && nodes > gpus)
@@ -192,8 +183,7 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     struct whole *w = ss_calloc(1, sizeof *w);
     int rc;
 
-    if (!w)
-        return ss_nomem(err);
+    SS_NEED(w, err);
     w->s.job = &w->job;
     w->s.request = &w->request;
     w->inputs = like ? ss_input_cache_share(like->inputs) : ss_input_cache_new();

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --scale: a number of the card, the links, the cluster or the stack, times a factor. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "stepsim/params.h"
@@ -99,9 +97,7 @@ static int split(const char *text, struct scale *out, struct ss_error *err)
     for (size_t i = 0; i < SS_ARRAY_LEN(groups) && !out->props; i++)
         out->props = strcmp(groups[i].name, id + 3) ? NULL : groups[i].props;
     out->prop = ss_prop_find(id, SS_OF_ANY);
-    int rc = out->props ? SS_OK : ss_set_refuses(out->prop, "--scale", err);
-    if (rc)
-        return rc;
+    SS_TRY(out->props ? SS_OK : ss_set_refuses(out->prop, "--scale", err));
     if (!out->props && (out->prop < 0 || !ss_prop_is_scalable(out->prop)))
         return no_name(out->name, id, err);
     if (ss_parse_double(number, &out->factor) || !(out->factor > 0)) {

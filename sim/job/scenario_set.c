@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --set: one value of the card, a link, the cluster or the stack. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "stepsim/params.h"

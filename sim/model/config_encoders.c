@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The encoders of a config.json, "vision_config" and "audio_config": what each kind leaves unsaid, and its sizes (Hugging Face
  * transformers, models/qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_omni_moe, internvl, llama4; modeling_intern_vit.py of OpenGVLab). */
-#include <string.h>
-
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"

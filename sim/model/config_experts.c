@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The experts of a config.json, and its layers that predict more tokens. */
-#include <string.h>
-
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"

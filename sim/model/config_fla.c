@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models of flash-linear-attention (fla/models at bc3b101) in a config.json: RWKV-7, RetNet, and attention over blocks of keys. */
-#include <string.h>
-
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a config.json by name, and the names that nobody asked for. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Model families: what their config.json leaves unsaid, from the code that runs them at Hugging Face. */
-#include <string.h>
-
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every use of the fields of a model, by the rows of stepsim/model_fields.def. */
-#include <string.h>
-
 #include "base/base.h"
 #include "model/model_internal.h"
 

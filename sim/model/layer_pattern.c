@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of layers: letters of Megatron-LM's --hybrid-layer-pattern (hybrid_layer_allocation.py) and words of lists in a config.json. */
-#include <string.h>
-
 #include "base/base.h"
 #include "model/model_internal.h"
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/model.h"
 
-#include <limits.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "model/model_internal.h"
 
@@ -273,15 +270,13 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
                 m->hidden_size, m->num_attention_heads);
         return ss_hint(err, SS_ERR_CONFIG, "give --kv-channels if a head's size is not their quotient");
     }
-    int rc = ss_model_check_sizes(m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_model_check_sizes(m, err));
     if (m->num_attention_heads % m->num_query_groups) {
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d attention heads are not divisible by %d query groups",
                 m->num_attention_heads, m->num_query_groups);
         return ss_hint(err, SS_ERR_CONFIG, "take a --num-query-groups that divides the heads");
     }
-    rc = check_experts(m, err);
+    int rc = check_experts(m, err);
     SS_THEN(rc, check_halves(m, err));
     if (rc)
         return rc;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads Hugging Face's config.json. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"
@@ -233,14 +229,10 @@ int ss_model_load(const char *name_or_path, struct ss_model *out, struct ss_erro
     char path[1024];
     char *text;
     size_t len;
-    int rc = ss_data_find("workloads/models", name_or_path, ".json", path, sizeof(path), err);
 
-    if (rc)
-        return rc;
-    rc = ss_file_read(path, MAX_CONFIG_BYTES, &text, &len, err);
-    if (rc)
-        return rc;
-    rc = ss_model_parse(text, len, path, out, err);
+    SS_TRY(ss_data_find("workloads/models", name_or_path, ".json", path, sizeof(path), err));
+    SS_TRY(ss_file_read(path, MAX_CONFIG_BYTES, &text, &len, err));
+    int rc = ss_model_parse(text, len, path, out, err);
     free(text);
     return rc;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/stack.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "model/stack_internal.h"
 #include "stepsim/params.h"
@@ -220,9 +216,7 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
 
     if (strcmp(root->tag, "stack"))
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "<%.60s> is not a <stack>", root->tag);
-    rc = check_attrs(file, root, "name base family about", err);
-    if (rc)
-        return rc;
+    SS_TRY(check_attrs(file, root, "name base family about", err));
     name = ss_xml_attr(root, "name");
     if (!name || !name[0] || strlen(name) >= sizeof(s->name))
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "<stack> needs a name of 1 to %d letters",
@@ -241,12 +235,10 @@ static int read_path(const char *path, const char *card, struct trail *trail, st
                      struct ss_error *err)
 {
     struct ss_xml *doc;
-    int rc = ss_xml_load(path, &doc, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_xml_load(path, &doc, err));
     trail->path[trail->n++] = path;
-    rc = ss_files_add(trail->files, path, err);
+    int rc = ss_files_add(trail->files, path, err);
     SS_THEN(rc, read_doc(doc, path, card, trail, s, err));
     trail->n--;
     ss_xml_free(doc);
@@ -298,14 +290,10 @@ int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_fil
     struct trail trail = {.files = files};
     struct ss_stack s;
     char path[1024], asked[64] = "";
-    int rc = find_stack(name_or_path, path, asked, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(find_stack(name_or_path, path, asked, err));
     stack_init(&s);
-    rc = read_path(path, card, &trail, &s, err);
-    if (rc)
-        return rc;
+    SS_TRY(read_path(path, card, &trail, &s, err));
     ss_copy(s.asked, sizeof(s.asked), asked);
     *out = s;
     return SS_OK;
@@ -317,12 +305,10 @@ int ss_stack_parse(const char *text, size_t len, const char *file, const char *c
     struct trail trail = {.path = {file}, .n = 1};
     struct ss_stack s;
     struct ss_xml *doc;
-    int rc = ss_xml_parse(text, len, file, &doc, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_xml_parse(text, len, file, &doc, err));
     stack_init(&s);
-    rc = read_doc(doc, file, card, &trail, &s, err);
+    int rc = read_doc(doc, file, card, &trail, &s, err);
     ss_xml_free(doc);
     if (!rc)
         *out = s;

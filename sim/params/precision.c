@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/precision.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/params.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of every `ss.` prop as one table, and what can be said of a prop by its row alone. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/params.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/bounds.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
@@ -388,10 +384,8 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
     out->even = !exact && ss_plan_bounds_is_even(job, ss_layers_alike(job));
-    int rc = make_schedule(job, stack, out->even, &schedule, err);
-    if (rc)
-        return rc;
-    rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
+    SS_TRY(make_schedule(job, stack, out->even, &schedule, err));
+    int rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
     SS_THEN(rc, ss_plan_group(&b, err));
     SS_THEN(rc, find_stages(&b, exact, out, err));
     out->barrier = ss_plan_asks_barrier(job, stack);

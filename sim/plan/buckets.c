@@ -6,10 +6,6 @@
  * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts on other
  * ranks (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/kernel.h"
@@ -103,8 +99,7 @@ static double params_of_chunk(const struct dp_group *d, int chunk)
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
 {
     struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
-    if (!grown)
-        return ss_nomem(err);
+    SS_NEED(grown, err);
     *marks = grown;
     grown[(*n)++] = mark;
     return SS_OK;
@@ -362,8 +357,7 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     if (!ss_comm_has_flows(plan, comm)) /* sharded parameters communicate inside the layers */
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);
-    if (!done)
-        return ss_nomem(err);
+    SS_NEED(done, err);
     for (int c = 0; c < plan->nclasses && !status; c++) {
         if (done[c] || (status = group_init(&d, c)) != 0)
             continue;
@@ -438,8 +432,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         .seconds = 2 * ss_log2_up(plan->world_size) * step,
     };
     int *all = ss_calloc((size_t)plan->nclasses, sizeof *all);
-    if (!all)
-        return ss_nomem(err);
+    SS_NEED(all, err);
     for (int c = 0; c < plan->nclasses; c++)
         all[c] = c;
     status = ss_plan_collective_add(b, &spec, all, plan->nclasses, 0, &index, err);

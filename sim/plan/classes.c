@@ -8,11 +8,6 @@
  * docs/design/design.md proves that such ranks do the same at the same time. Colour refinement finds the
  * partition: a colour is a hash of what a rank, flow or link sees.
  */
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/partition.h"
 
@@ -115,8 +110,7 @@ int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     plan->class_of = malloc((size_t)plan->world_size * sizeof *plan->class_of);
-    if (!plan->class_of)
-        return ss_nomem(err);
+    SS_NEED(plan->class_of, err);
     return plan->unfolded ? number_classes(plan, &b->routes.symmetry, NULL, plan->world_size, err)
                           : fold(b, err);
 }

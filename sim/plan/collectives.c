@@ -2,8 +2,6 @@
 /* Collectives of the plan: one for each process group, or for each class of equal groups, with all classes
  * that take part. */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "base/stats.h"
@@ -29,8 +27,7 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     c->sm_share = spec->sm_share;
     c->members = ss_calloc((size_t)nmembers, sizeof *c->members);
     c->phases = ss_calloc(1, sizeof *c->phases);
-    if (!c->members || !c->phases)
-        return ss_nomem(err);
+    SS_NEED(c->members && c->phases, err);
     memcpy(c->members, members, (size_t)nmembers * sizeof *c->members);
     c->nmembers = nmembers;
     c->nphases = 1;
@@ -51,8 +48,7 @@ void ss_plan_flow_add(struct ss_plan_builder *b, int collective, int path, doubl
 int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err)
 {
     int *grown = realloc(*list, (size_t)(*n + 1) * sizeof **list);
-    if (!grown)
-        return ss_nomem(err);
+    SS_NEED(grown, err);
     *list = grown;
     grown[(*n)++] = value;
     return SS_OK;
@@ -79,8 +75,7 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
         if (i == 0 || of[i] != of[out->n - 1])
             of[out->n++] = of[i];
     out->cls = malloc((size_t)out->n * sizeof *out->cls);
-    if (!out->cls)
-        return ss_nomem(err);
+    SS_NEED(out->cls, err);
     memcpy(out->cls, of, (size_t)out->n * sizeof *out->cls);
     return SS_OK;
 }

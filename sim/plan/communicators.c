@@ -2,9 +2,6 @@
 /* Which ranks form a group, and what the job has of a communicator. */
 #include "plan/communicators.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "layers/stages.h"

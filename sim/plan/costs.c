@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times and memory of each class of ranks; classes at equal sites share one cost. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
@@ -100,8 +96,7 @@ static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site,
             *index = i;
             return SS_OK;
         }
-    if (ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs))
-        return ss_nomem(err);
+    SS_NEED(!ss_grow(&b->costs, &b->cap_costs, (size_t)b->ncosts + 1, sizeof *b->costs), err);
     int like = find_like(b, &in, site), equal = b->ncosts - 1;
     while (equal >= 0 && !ss_rank_site_equal(&b->costs[equal].site, site))
         equal--;
@@ -123,13 +118,11 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
         return status;
     const struct ss_rank_cost *cost = ss_plan_cost_of(b, cls);
     pc->chunks = malloc(chunks * sizeof *pc->chunks);
-    if (!pc->chunks)
-        return ss_nomem(err);
+    SS_NEED(pc->chunks, err);
     memcpy(pc->chunks, cost->chunks, chunks * sizeof *pc->chunks);
     if (cost->pairs) {
         pc->pairs = ss_calloc(chunks * chunks, sizeof *pc->pairs);
-        if (!pc->pairs)
-            return ss_nomem(err);
+        SS_NEED(pc->pairs, err);
         memcpy(pc->pairs, cost->pairs, chunks * chunks * sizeof *pc->pairs);
     }
     memcpy(pc->memory, cost->memory, sizeof pc->memory);
@@ -153,8 +146,7 @@ int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     int status = SS_OK;
     b->cost_of = ss_calloc((size_t)b->plan->nclasses, sizeof *b->cost_of);
-    if (!b->cost_of)
-        return ss_nomem(err);
+    SS_NEED(b->cost_of, err);
     for (int c = 0; c < b->plan->nclasses && !status; c++)
         status = class_cost(b, c, err);
     return status;

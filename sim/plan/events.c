@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many events and flows the steps of a plan become, before they are written out. Layer and flow level only. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 

@@ -2,10 +2,6 @@
 /* The load of exchanges on links, from sums of rows and columns instead of pair by pair. */
 #include "plan/exchange.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"

@@ -2,9 +2,6 @@
 /* On which nodes groups are, and where each member sends to. */
 #include "plan/communicators.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/rank_cost.h"
@@ -193,8 +190,7 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
         if (width <= 0)
             continue;
         int *target = g->target[comm][hop] = malloc(places * (size_t)width * sizeof *target);
-        if (!target)
-            return ss_nomem(b->err);
+        SS_NEED(target, b->err);
         for (size_t j = 0; j < (size_t)width; j++)
             for (size_t at = 0; at < places; at++)
                 target[j * places + at] = ss_periodic_rank(g->ranks, (int)at);
@@ -248,8 +244,7 @@ static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, 
         *number = b->single;
         return SS_OK;
     }
-    if (ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)g->nshapes[comm] + 1, sizeof shape))
-        return ss_nomem(b->err);
+    SS_NEED(!ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)g->nshapes[comm] + 1, sizeof shape), b->err);
     *number = g->nshapes[comm]++;
     g->shape[comm][*number] = shape;
     if (b->n == 1 && !ss_comm_is_of_experts(comm))
@@ -264,8 +259,7 @@ static int make_table(struct grouping *b, int comm)
     g->first[comm] = malloc(n * sizeof(int));
     g->local[comm] = malloc(n * sizeof(int));
     g->number[comm] = malloc(n * sizeof(int));
-    if (!g->first[comm] || !g->local[comm] || !g->number[comm])
-        return ss_nomem(b->err);
+    SS_NEED(g->first[comm] && g->local[comm] && g->number[comm], b->err);
     memset(g->first[comm], -1, n * sizeof(int));
     b->nkept = 0;
     if (b->patterns)

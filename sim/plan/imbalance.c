@@ -5,10 +5,6 @@
  * most to attend ends last, and all wait for it. Inside a pipeline a stage waits for the slower of the
  * microbatches under way; some of the drawn replicas are run for that, with free communication.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "job/packing.h"
@@ -237,8 +233,7 @@ static int allocate(struct imbalance *m, struct ss_error *err)
     m->most = ss_calloc((size_t)m->iterations, sizeof *m->most);
     m->sum = ss_calloc((size_t)m->pipelines + 1, sizeof *m->sum);
     m->longer = ss_calloc((size_t)m->pipelines + 1, sizeof *m->longer);
-    if (!m->time || !m->pairs || !m->pipeline_of || !m->squares || !m->most || !m->sum || !m->longer)
-        return ss_nomem(err);
+    SS_NEED(m->time && m->pairs && m->pipeline_of && m->squares && m->most && m->sum && m->longer, err);
     for (int v = 0; v < s->stages * s->chunks; v++)
         m->pipeline_of[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = v / ss_schedule_depth(s);
     return SS_OK;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of a class, step by step, at any level of the plan. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
@@ -16,8 +13,7 @@ struct ss_plan_sites {
 int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan_sites *sites = malloc(sizeof *sites + (size_t)b->ncosts * sizeof sites->site[0]);
-    if (!sites)
-        return ss_nomem(err);
+    SS_NEED(sites, err);
     sites->net = b->net;
     for (int i = 0; i < b->ncosts; i++)
         sites->site[i] = b->costs[i].site;

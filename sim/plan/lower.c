@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lowers layers to steps of every class, with the collectives of its own groups. Layer level only. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 

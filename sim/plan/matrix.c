@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/matrix.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"
@@ -114,8 +111,7 @@ static int make_matrix(struct spreading *s)
             s->groups->give[far] = ss_calloc(n, sizeof **s->groups->give);
         if (!s->groups->take[far])
             s->groups->take[far] = ss_calloc(n, sizeof **s->groups->take);
-        if (!s->groups->give[far] || !s->groups->take[far])
-            return ss_nomem(s->err);
+        SS_NEED(s->groups->give[far] && s->groups->take[far], s->err);
     }
     return SS_OK;
 }

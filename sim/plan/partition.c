@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/partition.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/matrix.h"
 

@@ -8,10 +8,6 @@
  * the last steps tell apart do the same at the same times, more steps would find nothing new:
  * docs/design/design.md.
  */
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/partition.h"
 
@@ -148,8 +144,7 @@ static int find_alike(struct ss_plan_builder *b)
 
 int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c, struct ss_error *err)
 {
-    if (choose_representatives(b->plan, c) || list_odd_ranks(b) || find_alike(b))
-        return ss_nomem(err);
+    SS_NEED(!choose_representatives(b->plan, c) && !list_odd_ranks(b) && !find_alike(b), err);
     b->plan->near = b->options->near;
     return SS_OK;
 }

@@ -4,10 +4,6 @@
  * for the flows of all its ranks. Its weight on a link is the number of these flows on one link of the
  * platform.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
@@ -77,8 +73,7 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     const struct ss_routes *r = &b->routes;
     struct ss_plan *plan = b->plan;
     plan->link_count = ss_calloc((size_t)plan->nlinks, sizeof *plan->link_count);
-    if (!plan->link_count)
-        return ss_nomem(err);
+    SS_NEED(plan->link_count, err);
     for (int l = 0; l < r->nlinks; l++) {
         int link = number_get(&b->links, b->link_colour, (size_t)l);
         if (link >= 0)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Placement files: on which GPU each rank is. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "layers/flops.h"
 #include "plan/matrix.h"
@@ -129,15 +125,13 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     const int *placement = b->options->placement;
     int status = SS_OK;
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
-    if (!plan->gpu_of)
-        return ss_nomem(err);
+    SS_NEED(plan->gpu_of, err);
     for (int r = 0; r < plan->world_size; r++)
         plan->gpu_of[r] = r;
     if (ss_plan_in_order(plan, b->options))
         return SS_OK;
     char *taken = ss_calloc((size_t)plan->gpus, 1);
-    if (!taken)
-        return ss_nomem(err);
+    SS_NEED(taken, err);
     for (int r = 0; r < plan->world_size && !status; r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
             exists = gpu >= 0 && gpu < plan->gpus;
@@ -159,8 +153,7 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
     if (o->nstragglers == 0)
         return SS_OK;
     b->slowness = ss_calloc((size_t)world, sizeof *b->slowness);
-    if (!b->slowness)
-        return ss_nomem(err);
+    SS_NEED(b->slowness, err);
     for (int r = 0; r < world; r++)
         b->slowness[r] = 1;
     for (int i = 0; i < o->nstragglers; i++) {
@@ -361,8 +354,7 @@ int ss_plan_begin(struct ss_plan_builder *b, const struct ss_job *job, const str
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown level %d", options->level);
     b->options = options;
     b->plan = ss_calloc(1, sizeof *b->plan);
-    if (!b->plan)
-        return ss_nomem(err);
+    SS_NEED(b->plan, err);
     b->plan->job = job;
     b->plan->stack = stack;
     b->plan->platform = platform;

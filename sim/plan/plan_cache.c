@@ -3,9 +3,6 @@
  * Groups, routes and classes of a plan, kept for jobs that differ only in what these do not depend on: size
  * of a microbatch, recompute, speed of a card.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
@@ -102,8 +99,7 @@ static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, s
     size_t n = (size_t)kept->nclasses, world = (size_t)plan->world_size;
     plan->classes = ss_calloc(n, sizeof *plan->classes);
     plan->class_of = malloc(world * sizeof *plan->class_of);
-    if (!plan->classes || !plan->class_of)
-        return ss_nomem(err);
+    SS_NEED(plan->classes && plan->class_of, err);
     memcpy(plan->classes, kept->classes, n * sizeof *plan->classes);
     memcpy(plan->class_of, kept->class_of, world * sizeof *plan->class_of);
     memcpy(plan->shares, kept->shares, sizeof plan->shares);

@@ -4,10 +4,6 @@
  * the pace of the slowest of the ranks that wait for each other in every layer. One stage takes the pace of
  * the slowest GPU of the job, which sets the pace of all pipelines.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
@@ -61,8 +57,7 @@ int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     }
     b->drawn = ss_calloc((size_t)plan->world_size, sizeof *b->drawn);
-    if (!b->drawn)
-        return ss_nomem(err);
+    SS_NEED(b->drawn, err);
     for (int r = 0; r < plan->world_size; r++)
         b->drawn[r] = ss_pace_draw(&pace, b->options->spread_seed, plan->gpu_of[r]);
     return SS_OK;
@@ -276,8 +271,7 @@ static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry,
     struct ss_rank_cost even = entry->cost;
     size_t v = (size_t)b->plan->schedule->chunks;
     int *count = ss_calloc((SS_PHASE_FB + v) * v, sizeof *count);
-    if (!count)
-        return ss_nomem(err);
+    SS_NEED(count, err);
     int status = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
                       : ss_rank_cost_build(&in, &entry->site, rebuilt_at(b, entry), &entry->cost, err);
     entry->rebuilt = 1;

@@ -2,11 +2,6 @@
 #include "plan/routes.h"
 #include "plan/symmetry.h"
 
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/exchange.h"
 #include "stepsim/job.h"
@@ -340,9 +335,9 @@ static int make_room(struct routing *b)
     r->to = malloc((flows + 1) * sizeof *r->to);
     r->first = malloc((flows + 1) * sizeof *r->first);
     r->latency = ss_calloc(flows + 1, sizeof *r->latency);
-    if (!r->to || !r->first || !r->latency ||
-        ss_grow(&r->pool, &r->cap_pool, flows * 3 + SS_ROUTE_MAX + 2, sizeof *r->pool))
-        return ss_nomem(b->err);
+    SS_NEED(r->to && r->first && r->latency &&
+                !ss_grow(&r->pool, &r->cap_pool, flows * 3 + SS_ROUTE_MAX + 2, sizeof *r->pool),
+            b->err);
     memset(r->to, -1, (flows + 1) * sizeof *r->to);
     return SS_OK;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drops links of the fabric that cannot hold a flow below what its ends allow. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "plan/routes.h"
@@ -114,8 +110,7 @@ static int is_wide(const struct ss_routes *r, struct crossings *c, int link)
 int ss_routes_drop_links(struct ss_routes *r, int keep, struct ss_error *err)
 {
     r->kept = malloc((size_t)r->nlinks);
-    if (!r->kept)
-        return ss_nomem(err);
+    SS_NEED(r->kept, err);
     memset(r->kept, 1, (size_t)r->nlinks);
     if (keep || !has_inner(r))
         return SS_OK;

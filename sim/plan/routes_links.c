@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links as flows see them: the links of the platform, some of them slow or failed, and the ports of GPUs. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/routes.h"
 #include "stepsim/platform.h"
@@ -112,8 +108,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
     r->slow = options->nslow_links > 0;
     r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
     r->inner = ss_calloc((size_t)r->nlinks, 1);
-    if (!r->bandwidth || !r->inner)
-        return ss_nomem(err);
+    SS_NEED(r->bandwidth && r->inner, err);
     for (int i = 0; i < r->nlinks; i++) {
         int kind, link = ss_symmetry_link(&r->symmetry, i);
         if (link >= r->nplatform) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/sharing.h"
 
-#include <math.h>
-
 #include "base/base.h"
 #include "stepsim/platform.h"
 

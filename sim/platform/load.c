@@ -323,9 +323,10 @@ static int keep_config(struct ss_platform *p, const struct ss_xml_node *root, st
              v = v->next) {
             char *all = NULL;
 
-            if (asprintf(&all, "%s%s%.60s=%.60s", p->untaken != NULL ? p->untaken : "",
-                         p->untaken != NULL ? ", " : "", ss_xml_attr(v, "id"), ss_xml_attr(v, "value")) < 0)
-                return ss_nomem(err);
+            SS_NEED(asprintf(&all, "%s%s%.60s=%.60s", p->untaken != NULL ? p->untaken : "",
+                             p->untaken != NULL ? ", " : "", ss_xml_attr(v, "id"),
+                             ss_xml_attr(v, "value")) >= 0,
+                    err);
             free(p->untaken);
             p->untaken = all;
         }

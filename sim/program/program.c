@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/program.h"
 
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 

@@ -7,8 +7,6 @@
  * no more backwards, behind its last slot. Where that backward is one of chunk 0 and `passes` is set, the rank
  * begins behind its last slot, too: combined_1f1b.py of core 0.14 to 0.17 takes chunk 0 for none.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 #include "stepsim/schedule.h"

@@ -10,9 +10,6 @@
  *   finish    sends still on their way, reductions without overlap, all gradients, gradient norm.
  * The streams are those of stepsim/communicator.h.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_builder.h"
 #include "stepsim/plan.h"
@@ -255,8 +252,7 @@ static int bucket_paths(struct ss_program_builder *b, int sends, int **start, in
     const struct ss_plan *plan = b->plan;
     *start = ss_calloc((size_t)plan->nclasses + 2, sizeof **start);
     *entry = ss_calloc((size_t)plan->np2p, sizeof **entry);
-    if (!*start || !*entry)
-        return ss_nomem(b->err);
+    SS_NEED(*start && *entry, b->err);
     for (int i = 0; i < plan->np2p; i++)
         (*start)[(sends ? plan->p2p[i].from : plan->p2p[i].to) + 2]++;
     for (int c = 0; c < plan->nclasses; c++)

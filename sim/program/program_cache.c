@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who sends what to whom, kept by the schedule that it follows from. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 #include "stepsim/schedule.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Structure of a program: what can be said of every thing alone. The order is proved in program_order.c. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 
@@ -85,8 +81,7 @@ static int check_distinct_channels(const struct checker *c)
 {
     const struct ss_program *p = c->p;
     const struct ss_channel **sorted = ss_calloc((size_t)p->nchannels, sizeof *sorted);
-    if (!sorted)
-        return ss_nomem(c->err);
+    SS_NEED(sorted, c->err);
     for (int i = 0; i < p->nchannels; i++)
         sorted[i] = &p->channels[i];
     qsort(sorted, (size_t)p->nchannels, sizeof *sorted, compare_channels);
@@ -139,8 +134,7 @@ static int check_members(const struct checker *c, int index, int *stamp)
 static int check_collectives(const struct checker *c)
 {
     int rc = SS_OK, *stamp = ss_calloc((size_t)c->p->nclasses, sizeof *stamp);
-    if (!stamp)
-        return ss_nomem(c->err);
+    SS_NEED(stamp, c->err);
     for (int i = 0; i < c->p->ncollectives && !rc; i++) {
         const struct ss_collective *k = &c->p->collectives[i];
         int line = LINE(c, collective, i);
@@ -203,9 +197,7 @@ static int check_templates(const struct checker *c)
         if (c->p->templates[t].nevents < 1)
             return FAIL(LINE(c, template_line, t), "template %s has no events", c->p->templates[t].name);
         for (int e = 0; e < c->p->templates[t].nevents; e++) {
-            int rc = check_event(c, t, e);
-            if (rc)
-                return rc;
+            SS_TRY(check_event(c, t, e));
         }
     }
     return SS_OK;
@@ -251,8 +243,7 @@ static int list_membership(const struct checker *c, struct membership *m)
         total += (size_t)p->collectives[i].nmembers;
     m->start = ss_calloc((size_t)p->nclasses + 2, sizeof *m->start);
     m->list = ss_calloc(total, sizeof *m->list);
-    if (!m->start || !m->list)
-        return ss_nomem(c->err);
+    SS_NEED(m->start && m->list, c->err);
     for (int i = 0; i < p->ncollectives; i++)
         for (int k = 0; k < p->collectives[i].nmembers; k++)
             m->start[p->collectives[i].members[k] + 2]++;
@@ -285,9 +276,7 @@ static int check_class(const struct checker *c, int cls, int *stamp, const unsig
             continue;
         stamp[t] = cls + 1;
         for (int e = 0; e < p->templates[t].nevents; e++) {
-            int rc = check_use(c, cls, t, &p->templates[t].events[e], event_line(c, t, e), member);
-            if (rc)
-                return rc;
+            SS_TRY(check_use(c, cls, t, &p->templates[t].events[e], event_line(c, t, e), member));
         }
     }
     return SS_OK;
@@ -326,8 +315,7 @@ static int compare_names(const void *a, const void *b)
 static int check_names(const struct checker *c, const char *what, const char *first, size_t stride, int n)
 {
     const char **sorted = ss_calloc((size_t)n, sizeof *sorted);
-    if (!sorted)
-        return ss_nomem(c->err);
+    SS_NEED(sorted, c->err);
     for (int i = 0; i < n; i++)
         sorted[i] = first + (size_t)i * stride;
     qsort(sorted, (size_t)n, sizeof *sorted, compare_names);
@@ -365,9 +353,7 @@ int ss_program_check(const struct ss_program *p, struct ss_error *err)
         return ss_fail(err, SS_ERR_INPUT, ss_program_file(p), 0, "memory overhead factor %g is less than 1",
                        p->memory_overhead_factor);
     for (size_t i = 0; i < SS_ARRAY_LEN(steps); i++) {
-        int rc = steps[i](&c);
-        if (rc)
-            return rc;
+        SS_TRY(steps[i](&c));
     }
     return ss_program_check_order(p, err);
 }

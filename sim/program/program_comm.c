@@ -26,8 +26,6 @@
  * than the sender can be blocked by its wait (the checker and the tests prove it for every (p, v, m) of the test range).
  */
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "program/program_internal.h"
@@ -277,8 +275,7 @@ static int fill_steps(struct lowering *l)
     const struct ss_schedule *s = l->s;
     int count[2] = {0, 0}, chunk, mb, rc = SS_OK;
     int *latest = malloc(2 * (size_t)s->stages * sizeof *latest);
-    if (!latest)
-        return ss_nomem(l->err);
+    SS_NEED(latest, l->err);
     for (int i = 0; i < 2 * s->stages; i++)
         latest[i] = -1;
     for (int c = 0; c < s->chunks; c++)

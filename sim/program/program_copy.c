@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts that a program copies from its plan: links, paths, collectives, classes without slots. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 #include "stepsim/plan.h"
@@ -36,8 +33,7 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
     p->paths = malloc(((size_t)plan->npaths + 1) * sizeof *p->paths);
     p->collectives = ss_calloc((size_t)plan->ncollectives, sizeof *p->collectives);
     p->classes = ss_calloc((size_t)plan->nclasses, sizeof *p->classes);
-    if (!p->links || !p->paths || !p->collectives || !p->classes)
-        return ss_nomem(err);
+    SS_NEED(p->links && p->paths && p->collectives && p->classes, err);
     if (plan->nlinks)
         memcpy(p->links, plan->links, (size_t)plan->nlinks * sizeof *p->links);
     if (plan->npaths)
@@ -79,8 +75,7 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
 {
     int stages = plan->schedule->stages;
     int *per_stage = ss_calloc(2 * (size_t)stages, sizeof *per_stage);
-    if (!per_stage)
-        return ss_nomem(err);
+    SS_NEED(per_stage, err);
     for (int c = 0; c < plan->nclasses; c++)
         per_stage[plan->classes[c].stage]++;
     for (int c = 0; c < plan->nclasses; c++) {

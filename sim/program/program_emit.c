@@ -2,9 +2,6 @@
 /* Events, mixes and templates of a program that is being built. */
 #include "program/program_emit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "stepsim/communicator.h"

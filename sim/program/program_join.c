@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several programs side by side on one network, each as often as one asks. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "program/program_internal.h"
@@ -77,8 +73,7 @@ static int join_templates(const struct ss_program_part *part, const struct offse
         struct ss_template *to = &out->templates[o->template + t];
         snprintf(to->name, sizeof to->name, "%s.%.30s", part->prefix, in->templates[t].name);
         to->events = malloc(((size_t)in->templates[t].nevents + 1) * sizeof *to->events);
-        if (!to->events)
-            return ss_nomem(err);
+        SS_NEED(to->events, err);
         to->nevents = in->templates[t].nevents;
         for (int e = 0; e < to->nevents; e++) {
             struct ss_event *event = &to->events[e];
@@ -107,8 +102,7 @@ static int add_start(const struct ss_program_part *part, const struct offsets *o
     out->mixes[mix].fraction[SS_LABEL_OTHER] = 1;
     snprintf(t->name, sizeof t->name, "%s.start", part->prefix);
     t->events = ss_calloc(1, sizeof *t->events);
-    if (!t->events)
-        return ss_nomem(err);
+    SS_NEED(t->events, err);
     t->nevents = 1;
     t->events[0] = (struct ss_event){.kind = SS_EV_COMPUTE, .index = mix, .amount = part->delay};
     return SS_OK;
@@ -121,8 +115,7 @@ static int join_collectives(const struct ss_program_part *part, const struct off
 
     for (int i = 0; i < in->ncollectives; i++) {
         struct ss_collective *c = &out->collectives[o->collective + i];
-        if (ss_program_collective_copy(&in->collectives[i], c))
-            return ss_nomem(err);
+        SS_NEED(!ss_program_collective_copy(&in->collectives[i], c), err);
         for (int m = 0; m < c->nmembers; m++)
             c->members[m] += o->class;
         for (int k = 0; k < c->nphases; k++)
@@ -165,8 +158,7 @@ static int join_classes(const struct ss_program_part *part, const struct offsets
         to->loop = (struct ss_program_loop){0};
         to->nslots = from->nslots * part->times + (o->start >= 0);
         to->slots = malloc(((size_t)to->nslots + 1) * sizeof *to->slots);
-        if (!to->slots)
-            return ss_nomem(err);
+        SS_NEED(to->slots, err);
         if (o->start >= 0)
             to->slots[0] = (struct ss_program_slot){o->start, -1, -1, -1};
         for (int k = o->start >= 0; k < to->nslots; k++) {

@@ -37,13 +37,10 @@ static int quoted_word(struct ss_lines *l, char **at, struct ss_word *word)
 static int next_word(struct ss_lines *l, char **at)
 {
     struct ss_word word = {*at, false};
-    if (ss_grow(&l->words, &l->cap, l->nwords + 1, sizeof *l->words))
-        return ss_nomem(l->err);
+    SS_NEED(!ss_grow(&l->words, &l->cap, l->nwords + 1, sizeof *l->words), l->err);
     if (**at == '"') {
         ++*at;
-        int rc = quoted_word(l, at, &word);
-        if (rc)
-            return rc;
+        SS_TRY(quoted_word(l, at, &word));
     } else {
         while (**at && **at != '\n' && !is_space(**at)) {
             if (**at == '"')
@@ -68,9 +65,7 @@ static int split_line(struct ss_lines *l)
             at += strcspn(at, "\n");
         if (!*at || *at == '\n')
             break;
-        int rc = next_word(l, &at);
-        if (rc)
-            return rc;
+        SS_TRY(next_word(l, &at));
         char end = *at;
         *at = '\0';
         if (!end || end == '\n') {
@@ -86,9 +81,7 @@ static int split_line(struct ss_lines *l)
 int ss_lines_next(struct ss_lines *l)
 {
     while (*l->next) {
-        int rc = split_line(l);
-        if (rc)
-            return rc;
+        SS_TRY(split_line(l));
         if (l->nwords)
             return 1;
     }

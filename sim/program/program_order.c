@@ -4,9 +4,6 @@
  * has been posted, never on durations; so a program that runs here runs on every engine, and one that is
  * stuck here is stuck there.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "program/program_internal.h"
 
@@ -124,8 +121,7 @@ static void count_heads(struct runner *r, int cls)
 static int do_post(struct runner *r, int cls, const struct ss_event *ev)
 {
     struct stream *s = stream_of(r, cls, ev->aux);
-    if (ss_grow(&s->posted, &s->cap, s->n + 1, sizeof *s->posted))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&s->posted, &s->cap, s->n + 1, sizeof *s->posted), r->err);
     s->posted[s->n++] = ev->index;
     look_at(r, cls);
     while (r->nlook) {
@@ -229,9 +225,7 @@ static int run(struct runner *r)
         r->head = (r->head + 1) % r->p->nclasses;
         r->count--;
         r->queued[cls] = 0;
-        int rc = run_class(r, cls);
-        if (rc)
-            return rc;
+        SS_TRY(run_class(r, cls));
     }
     return SS_OK;
 }

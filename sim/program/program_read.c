@@ -65,9 +65,7 @@ static int read_all(struct ss_reader *r)
 {
     int more;
     while ((more = ss_lines_next(&r->in)) == 1) {
-        int rc = read_statement(r);
-        if (rc)
-            return rc;
+        SS_TRY(read_statement(r));
     }
     if (more < 0)
         return more;
@@ -80,8 +78,7 @@ static int begin(struct ss_reader *r, const char *name)
 {
     r->p = ss_calloc(1, sizeof *r->p);
     r->source = ss_calloc(1, sizeof *r->source);
-    if (!r->p || !r->source)
-        return ss_nomem(r->err);
+    SS_NEED(r->p && r->source, r->err);
     r->p->source = r->source;
     r->p->memory_overhead_factor = 1;
     ss_copy(r->source->file, sizeof r->source->file, name);
@@ -121,8 +118,7 @@ int ss_program_parse(const char *text, unsigned long len, const char *name, stru
                      struct ss_error *err)
 {
     char *copy = malloc(len + 1);
-    if (!copy)
-        return ss_nomem(err);
+    SS_NEED(copy, err);
     memcpy(copy, text, len);
     copy[len] = '\0';
     int rc = parse(copy, len, name, out, err);
@@ -134,10 +130,8 @@ int ss_program_read(const char *path, struct ss_program **out, struct ss_error *
 {
     char *text;
     size_t len;
-    int rc = ss_file_read(path, TEXT_MAX, &text, &len, err);
-    if (rc)
-        return rc;
-    rc = parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
+    SS_TRY(ss_file_read(path, TEXT_MAX, &text, &len, err));
+    int rc = parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
     free(text);
     return rc;
 }

@@ -87,8 +87,7 @@ static int read_event(struct ss_reader *r, int kind, struct events *out)
     if (!rc && (ss_grow(&out->event, &out->cap, out->n + 1, sizeof ev) ||
                 ss_grow(&out->line, &out->line_cap, out->n + 1, sizeof *out->line)))
         rc = ss_nomem(r->err);
-    if (rc)
-        return rc;
+    SS_TRY(rc);
     out->line[out->n] = r->in.line;
     out->event[out->n++] = ev;
     return SS_OK;
@@ -129,9 +128,7 @@ static int read_block(struct ss_reader *r, const char *what, struct events *out)
             return out->n ? SS_OK : ss_read_fail(r, "the %s has no events", what);
         if (kind < 0)
             return unknown_word(r, what);
-        int rc = read_event(r, kind, out);
-        if (rc)
-            return rc;
+        SS_TRY(read_event(r, kind, out));
     }
     return more < 0 ? more : ss_read_fail(r, "the '}' of the %s of line %d is missing", what, first);
 }
@@ -145,9 +142,9 @@ static int add_template(struct ss_reader *r, const char *name, int line, struct 
     *index = r->p->ntemplates;
     if (!ss_copy(t.name, sizeof t.name, name))
         return ss_read_fail(r, "the name of a template is longer than %zu bytes", sizeof t.name - 1);
-    if (ss_grow(&r->p->templates, &r->template_cap, (size_t)*index + 1, sizeof t) ||
-        ss_grow(&r->source->event, &r->event_cap, (size_t)*index + 1, sizeof *r->source->event))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&r->p->templates, &r->template_cap, (size_t)*index + 1, sizeof t) &&
+                !ss_grow(&r->source->event, &r->event_cap, (size_t)*index + 1, sizeof *r->source->event),
+            r->err);
     int rc = ss_read_line_of(r, &r->source->template_line, &r->template_lines, *index, line);
     if (!rc && (rc = ss_names_add(&r->templates, name)) != SS_OK)
         rc = rc == SS_ERR_NOMEM ? ss_nomem(r->err) : ss_read_fail(r, "a second template '%s'", t.name);
@@ -222,11 +219,8 @@ static int add_slot(struct class_reader *c, struct ss_program_slot slot, int lin
 {
     struct ss_program_class *k = the_class(c);
     const struct ss_template *t = &c->r->p->templates[slot.template_index];
-    if (ss_grow(&k->slots, &c->slot_cap, (size_t)k->nslots + 1, sizeof slot))
-        return ss_nomem(c->r->err);
-    int rc = ss_read_line_of(c->r, &c->r->source->slot[c->index], &c->line_cap, k->nslots, line);
-    if (rc)
-        return rc;
+    SS_NEED(!ss_grow(&k->slots, &c->slot_cap, (size_t)k->nslots + 1, sizeof slot), c->r->err);
+    SS_TRY(ss_read_line_of(c->r, &c->r->source->slot[c->index], &c->line_cap, k->nslots, line));
     k->slots[k->nslots++] = slot;
     for (int i = 0; i < t->nevents && !c->streams_given; i++)
         if ((t->events[i].kind == SS_EV_POST || t->events[i].kind == SS_EV_WAIT) &&
@@ -350,9 +344,9 @@ static int read_class_head(struct class_reader *c)
 static int append_class(struct ss_reader *r, struct class_reader *c)
 {
     size_t need = (size_t)c->index + 1;
-    if (ss_grow(&r->p->classes, &r->class_cap, need, sizeof *r->p->classes) ||
-        ss_grow(&r->source->slot, &r->slot_cap, need, sizeof *r->source->slot))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&r->p->classes, &r->class_cap, need, sizeof *r->p->classes) &&
+                !ss_grow(&r->source->slot, &r->slot_cap, need, sizeof *r->source->slot),
+            r->err);
     const struct ss_program_class *before = c->index ? &r->p->classes[c->index - 1] : NULL;
     int64_t first = before ? (int64_t)before->first_rank + before->count : 0;
     r->p->classes[c->index] = (struct ss_program_class){

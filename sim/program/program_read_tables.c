@@ -78,8 +78,7 @@ int ss_read_path(struct ss_reader *r)
 
 static int append_mix(struct ss_reader *r, const struct ss_mix *mix)
 {
-    if (ss_grow(&r->p->mixes, &r->mix_cap, (size_t)r->p->nmixes + 1, sizeof *mix))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&r->p->mixes, &r->mix_cap, (size_t)r->p->nmixes + 1, sizeof *mix), r->err);
     int rc = ss_read_line_of(r, &r->source->mix, &r->mix_lines, r->p->nmixes, r->in.line);
     if (!rc)
         r->p->mixes[r->p->nmixes++] = *mix;
@@ -121,8 +120,7 @@ int ss_read_pure_mix(struct ss_reader *r, int label, int *out)
 
 static int refer(struct ss_reader *r, size_t word, int kind, int index, int member)
 {
-    if (ss_grow(&r->refs, &r->ref_cap, r->nrefs + 1, sizeof *r->refs))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&r->refs, &r->ref_cap, r->nrefs + 1, sizeof *r->refs), r->err);
     r->refs[r->nrefs++] = (struct ss_class_ref){r->in.words[word].text, r->in.line, kind, index, member};
     return SS_OK;
 }
@@ -287,8 +285,8 @@ static int read_collective_head(struct ss_reader *r, struct ss_collective *k)
 int ss_read_collective(struct ss_reader *r)
 {
     int index = r->p->ncollectives;
-    if (ss_grow(&r->p->collectives, &r->collective_cap, (size_t)index + 1, sizeof *r->p->collectives))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&r->p->collectives, &r->collective_cap, (size_t)index + 1, sizeof *r->p->collectives),
+            r->err);
     struct ss_collective *k = &r->p->collectives[r->p->ncollectives++];
     memset(k, 0, sizeof *k);
     int rc = ss_read_line_of(r, &r->source->collective, &r->collective_lines, index, r->in.line);

@@ -94,8 +94,7 @@ int ss_read_name(struct ss_reader *r, size_t word, const char *what, char *out, 
 
 int ss_read_line_of(struct ss_reader *r, int **lines, size_t *cap, int index, int line)
 {
-    if (ss_grow(lines, cap, (size_t)index + 1, sizeof **lines))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(lines, cap, (size_t)index + 1, sizeof **lines), r->err);
     (*lines)[index] = line;
     return SS_OK;
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/bins.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 static int add_part(struct ss_link_bytes **parts, size_t *cap, size_t first, size_t *n, int link,

@@ -4,10 +4,6 @@
 #include "stepsim/compute.h"
 #include "stepsim/precision.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/html.h"

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <spawn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>

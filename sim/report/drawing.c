@@ -6,9 +6,6 @@
  */
 #include "report/drawing.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 struct wire {

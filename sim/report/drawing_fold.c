@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds which vertices of a drawing are equal, and which of them are drawn. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/drawing.h"
 
@@ -256,10 +253,8 @@ static void name_switches(struct ss_drawing *d)
 int ss_drawing_fold(struct ss_drawing *d)
 {
     place_switches(d);
-    int rc = color(d);
 
-    if (rc)
-        return rc;
+    SS_TRY(color(d));
     count_nodes(d);
     climb(d);
     for (int level = 1; level <= d->levels; level++)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/follow.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 /* Moves a cursor on to the next event of `kind` whose index is `want`; for POST and WAIT `want` is the

@@ -2,10 +2,6 @@
 /* Draws the boxes of lanes: computations, waits, messages, collectives. */
 #include "report/gantt.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/names.h"
 #include "report/svg.h"

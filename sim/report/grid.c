@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one writer of tables for people, which keeps to the columns that there are (report/row.h). */
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/row.h"
 #include "report/text.h"

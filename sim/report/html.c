@@ -147,9 +147,7 @@ static int all_notes(const struct ss_page *page)
 
     if (!page->run)
         return SS_OK;
-    rc = all_assumed(page);
-    if (rc)
-        return rc;
+    SS_TRY(all_assumed(page));
     section(page, "warnings", "Warnings");
     rc = ss_report_warnings(page->run, page->options ? page->options : &none, &list);
     notes(page, &list, "None.");

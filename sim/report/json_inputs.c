@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inputs of a prediction: the words and files to run it again, and what they came to. */
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "job/flags.h"

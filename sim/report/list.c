@@ -35,10 +35,8 @@ static int describe_platform(const char *name, char *buf, size_t size, struct ss
 {
     struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
     struct ss_platform *p = NULL;
-    int rc = ss_platform_load(name, &options, &p, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_platform_load(name, &options, &p, err));
     int joined = ss_platform_joined_nodes(p);
     int n = snprintf(buf, size, "%d x %s a node, %d NICs of %.4g GB/s", ss_platform_file_gpus(p),
                      ss_platform_card(p)->name, ss_platform_nics_per_node(p) / joined,
@@ -53,10 +51,8 @@ static int describe_card(const char *name, char *buf, size_t size, struct ss_err
 {
     char peak[64], memory[64], bandwidth[64];
     struct ss_card c;
-    int rc = ss_card_load(name, &c, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_card_load(name, &c, err));
     snprintf(buf, size, "%s, %.0f SMs, %s dense in 16 bit, %s of %s", c.name, c.sm_count,
              ss_unit_format(c.peak_bf16 > 0 ? c.peak_bf16 : c.peak_fp16, SS_UNIT_FLOPS, peak, sizeof peak),
              ss_unit_format(c.hbm_size, SS_UNIT_BYTES, memory, sizeof memory),
@@ -67,10 +63,8 @@ static int describe_card(const char *name, char *buf, size_t size, struct ss_err
 static int describe_stack(const char *name, char *buf, size_t size, struct ss_error *err)
 {
     struct ss_stack s;
-    int rc = ss_stack_load(name, NULL, &s, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_stack_load(name, NULL, &s, err));
     snprintf(buf, size, "%s", s.about);
     return SS_OK;
 }
@@ -126,15 +120,13 @@ static int each(const struct family *f, line_fn line, void *ctx, struct ss_error
 {
     char **names = NULL, text[200];
     size_t n = 0;
-    int rc;
+    int rc = SS_OK;
 
     if (f->list) {
         f->list(line, ctx);
         return SS_OK;
     }
-    rc = ss_data_list(f->folder, f->suffix, &names, &n, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_data_list(f->folder, f->suffix, &names, &n, err));
     for (size_t i = 0; !rc && i < n; i++) {
         rc = f->describe(names[i], text, sizeof text, err);
         if (!rc)

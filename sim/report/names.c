@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/names.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 
 const char *ss_slot_name(const struct ss_program *p, int cls, int slot, char *buf, size_t size)

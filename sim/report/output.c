@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files that appear whole or not at all. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/base.h"
@@ -61,8 +59,7 @@ int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, str
     struct ss_output *o = ss_calloc(1, sizeof *o);
     int named = is_named(path), rc = SS_OK;
 
-    if (!o)
-        return ss_nomem(err);
+    SS_NEED(o, err);
     o->stream = stdout;
     if (named)
         rc = ss_file_begin(path, &o->writer, &o->stream, err);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/page.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/html/parts.h"
 

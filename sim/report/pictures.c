@@ -69,7 +69,7 @@ static int replay(struct album *a, int engine, struct ss_error *err)
 {
     const struct ss_picture_request *r = a->request;
     struct ss_observer observers[4 + SS_FOLD_PARTS];
-    int n = 0, rc;
+    int n = 0;
 
     observers[n++] = (struct ss_observer){a, r->progress ? on_span : NULL, on_transfer, on_memory};
     if (r->report)
@@ -82,9 +82,7 @@ static int replay(struct album *a, int engine, struct ss_error *err)
     if (r->kineto && ss_kineto_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end,
                                            r->kineto, &a->kineto, &observers[n++]))
         return ss_nomem(err);
-    rc = ss_replay(a->program, engine, observers, n, NULL, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_replay(a->program, engine, observers, n, NULL, err));
     ss_bins_end(&a->bins);
     for (int i = 0; i < a->gantt.fold.n; i++) {
         a->book.failed |= a->gantt.part[i].book.failed;

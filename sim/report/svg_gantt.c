@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the Gantt chart: for each class a row with its computation, and below it thin lanes for its sends and collectives. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "report/names.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws memory over time: for each pipeline stage the class that needs most, stacked by class of memory. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/names.h"
 #include "report/svg.h"

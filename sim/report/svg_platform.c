@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a cluster: its nodes below, switches in rows above them, links with their rates. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/sheet.h"

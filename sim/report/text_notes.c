@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of notes: what was assumed, left out, or has no effect. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/text.h"
 #include "stepsim/assumed.h"

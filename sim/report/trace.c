@@ -7,9 +7,6 @@
 #include "report/trace.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "report/follow.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/trace_kernels.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/follow.h"

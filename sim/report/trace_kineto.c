@@ -6,9 +6,6 @@
  */
 #include "report/trace_kineto.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/follow.h"
 #include "report/names.h"

@@ -2,10 +2,6 @@
 /* The job without each thing that was assumed, and by other stacks where none is told. */
 #include "stepsim/assumed.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "result/build.h"
 #include "stepsim/cache.h"
@@ -39,11 +35,9 @@ static int simulate(const struct scales *x, const struct ss_request *r, double *
     const struct ss_scenario_options like = {.like = x->like};
     struct ss_scenario *s;
     struct ss_run run;
-    int rc = ss_scenario_build(r, &like, &s, why);
 
-    if (rc)
-        return rc;
-    rc = ss_run_scenario(s, &x->quick, &run, why);
+    SS_TRY(ss_scenario_build(r, &like, &s, why));
+    int rc = ss_run_scenario(s, &x->quick, &run, why);
     if (!rc) {
         *seconds = x->time * run.summary.iteration_s;
         *bytes = x->memory * run.summary.peak_device;
@@ -133,13 +127,11 @@ static int slow_host(const struct scales *x, const struct ss_request *r, struct 
     struct ss_error why = {0};
     struct ss_request other;
     char value[32];
-    int rc = ss_request_copy(r, &other, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(r, &other, err));
     ss_copy(out->flags, sizeof out->flags, SS_ASSUMED_HOST);
     snprintf(value, sizeof value, "host.slowdown=%gx", SLOW_HOST);
-    rc = ss_request_add_place(&other, NULL, err);
+    int rc = ss_request_add_place(&other, NULL, err);
     SS_THEN(rc, ss_request_add(&other, "--scale", 0, err));
     SS_THEN(rc, ss_request_add(&other, value, 0, err));
     snprintf(out->instead, sizeof out->instead, "--scale %s", value);
@@ -292,9 +284,7 @@ static int find_scales(struct scales *x, const struct ss_run_options *how, struc
     x->time = x->memory = 1;
     if (is_quick(x->run, how))
         return SS_OK;
-    int rc = ss_run_scenario(x->run->scenario, &x->quick, &run, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_run_scenario(x->run->scenario, &x->quick, &run, err));
     x->time = x->run->summary.iteration_s / run.summary.iteration_s;
     x->memory = x->run->summary.peak_device / run.summary.peak_device;
     ss_run_free(&run);
@@ -331,8 +321,7 @@ int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const s
     if (!most && !stacks && !is_host_open(run, words))
         return SS_OK;
     run->assumed = ss_calloc(1, sizeof *run->assumed + (most + 1) * sizeof run->assumed->things[0]);
-    if (!run->assumed)
-        return ss_nomem(err);
+    SS_NEED(run->assumed, err);
     rc = ss_request_copy(words, &r, err);
     SS_THEN(rc, ss_request_resolve(&r, NULL, err));
     if (!rc && !x.quick.cache) {
@@ -353,11 +342,8 @@ int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const s
 static int run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, int stacks,
                        struct ss_run *out, struct ss_error *err)
 {
-    int rc = ss_run_scenario(s, options, out, err);
-
-    if (rc)
-        return rc;
-    rc = ss_assumed_weigh(out, s->request, s, options, stacks, err);
+    SS_TRY(ss_run_scenario(s, options, out, err));
+    int rc = ss_assumed_weigh(out, s->request, s, options, stacks, err);
     if (rc)
         ss_run_free(out);
     return rc;

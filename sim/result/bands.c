@@ -2,10 +2,6 @@
 /* Measured runs and the errors of their predictions, read as the bands need them. */
 #include "result/bands.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 
@@ -198,18 +194,14 @@ static int by_size(const void *pa, const void *pb)
 /* Room for n more runs. */
 static int make_room(struct reader *r, int n, struct ss_band_table *t)
 {
-    if (ss_grow(&t->by_above, &t->cap, (size_t)(t->n + n), sizeof *t->by_above))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&t->by_above, &t->cap, (size_t)(t->n + n), sizeof *t->by_above), r->err);
     return SS_OK;
 }
 
 /* The two orders of a table are one block. */
 static int put_in_order(struct reader *r, struct ss_band_table *t)
 {
-    int rc = make_room(r, t->n + 1, t);
-
-    if (rc)
-        return rc;
+    SS_TRY(make_room(r, t->n + 1, t));
     t->by_size = t->by_above + t->n;
     memcpy(t->by_size, t->by_above, (size_t)t->n * sizeof *t->by_size);
     qsort(t->by_above, (size_t)t->n, sizeof *t->by_above, by_above);
@@ -225,8 +217,7 @@ static int read_tables(struct reader *r, struct ss_bands *bands)
     for (int what = TIME; what <= MEMORY; what++) {
         tables[what]->kinds = ss_calloc(SS_BAND_KINDS, sizeof *tables[what]->kinds);
         tables[what]->sources = ss_calloc(SS_BAND_SOURCES, sizeof *tables[what]->sources);
-        if (!tables[what]->kinds || !tables[what]->sources)
-            return ss_nomem(r->err);
+        SS_NEED(tables[what]->kinds && tables[what]->sources, r->err);
     }
     while (!rc && !(rc = ss_csv_next(r->csv, &more, r->err)) && more) {
         rc = read_numbers(r);

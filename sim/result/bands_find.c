@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job's band: the quantiles of what the sources that are like it, and then all others, were off by. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "result/bands.h"
 

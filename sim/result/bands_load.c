@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the table of bands: the one that was made at build time, as long as the installed file has not changed. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "result/bands.h"
 

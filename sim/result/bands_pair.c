@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far two predictions may be apart and still stand in the wrong order: errors of ratios, from measured runs. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "result/bands.h"
 

@@ -2,10 +2,6 @@
 /* From the steps of the slots to seconds by operator. */
 #include "stepsim/compute.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "stepsim/result.h"

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds what every link carries in one iteration, from the program; the link with the most traffic comes
  * first. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "result/links.h"
+#include "base/base.h"
 
 /* [links]: bytes over each link, and the part of them that sends carry. */
 struct load {

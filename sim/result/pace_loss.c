@@ -2,9 +2,6 @@
 /* Time that the lasting spread of GPUs adds to an iteration. */
 #include "result/pace_loss.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 
 /* Seconds of slots: of the first class of each stage, with or without SS_LABEL_SPREAD. */

@@ -3,9 +3,6 @@
 #include "stepsim/result.h"
 #include "stepsim/job.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "result/build.h"
@@ -195,8 +192,7 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     double *buffer = ss_calloc(SS_PHASE_COUNT * v + p, sizeof *buffer);
     const double *duration[SS_PHASE_COUNT];
 
-    if (!buffer)
-        return ss_nomem(err);
+    SS_NEED(buffer, err);
     mean_durations(plan, c, buffer, duration);
     int rc = idle_of(s, &plan->classes[c], duration, buffer + SS_PHASE_COUNT * v, idle, err);
     free(buffer);

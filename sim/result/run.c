@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole way for one job: schedule, plan, program, replay, result. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "result/build.h"
 #include "result/level.h"
@@ -111,12 +106,9 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
     struct ss_plan_options unfolded = options->plan;
     const struct ss_plan *p = out->plan;
     struct ss_plan *plan;
-    int rc;
 
     unfolded.unfold = 1;
-    rc = ss_plan_build(p->job, p->stack, p->platform, p->schedule, &unfolded, &plan, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_plan_build(p->job, p->stack, p->platform, p->schedule, &unfolded, &plan, err));
     ss_program_free(out->program);
     out->program = NULL;
     ss_plan_free(out->plan);
@@ -192,9 +184,7 @@ static int find_even(const struct ss_scenario *s, const struct ss_run_options *o
     how.plan.draw_spread = 0;
     how.schedule = options->schedule;
     how.level_choice = SS_LEVEL_BLIND;
-    int rc = ss_run_scenario(&even, &how, &run, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_run_scenario(&even, &how, &run, err));
     *seconds = run.result->iteration_s;
     ss_run_free(&run);
     return SS_OK;
@@ -278,9 +268,7 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     int rc;
 
     memset(out, 0, sizeof *out);
-    rc = check_options(options, err);
-    if (rc)
-        return rc;
+    SS_TRY(check_options(options, err));
     out->scenario = s;
     rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
                            : build_schedule(s, options->cache, &out->schedule, err);
@@ -424,9 +412,7 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     /* a file of links may come to lie where another was, with other values */
     if (!with.plan.cache && ss_platform_is_template(s->platform))
         with.plan.cache = with.cache;
-    rc = run_once(s, &with, out, err);
-    if (rc)
-        return rc;
+    SS_TRY(run_once(s, &with, out, err));
     rc = check_level(&with, out, err);
     if (!rc && with.open_compute)
         rc = ss_compute_open(out, &out->compute, err);

@@ -3,9 +3,6 @@
 #include "stepsim/run_words.h"
 #include "stepsim/job.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 
 void ss_run_words_init(struct ss_run_words *how, int engine)
@@ -64,9 +61,7 @@ int ss_run_words_straggler(struct ss_run_words *how, const char *value, struct s
     if (*n == SS_RUN_WORDS_SLOW)
         return too_many(option, err);
     struct ss_straggler *to = &how->stragglers[*n];
-    int rc = split_factor(option, value, 0, rank, sizeof rank, &to->factor, err);
-    if (rc)
-        return rc;
+    SS_TRY(split_factor(option, value, 0, rank, sizeof rank, &to->factor, err));
     if (ss_parse_i64(rank, 0, 1 << 24, &number))
         return refuse(err, "", option, value, "not a rank");
     to->rank = (int)number;

@@ -3,9 +3,6 @@
  * differ by next to nothing. */
 #include "result/sensitivity.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "base/map.h"
 
@@ -75,9 +72,7 @@ static int replay_all(struct ss_program *p, const double *bandwidth, int loop, s
     for (int i = 0; i < (moved(&a) ? ALL : FIRST); i++) {
         for (int l = 0; l < p->nlinks; l++)
             p->links[l].bandwidth = bandwidth[l] * (1 + size_of(i) * draw(i, l));
-        int rc = replay(p, loop, &t, err);
-        if (rc)
-            return rc;
+        SS_TRY(replay(p, loop, &t, err));
         add(&a, t->iteration_s);
         ss_timeline_free(t);
     }
@@ -115,8 +110,7 @@ int ss_sensitivity_find(struct ss_program *p, const struct ss_timeline *t, int l
     if (rc || doublings <= DOUBLINGS)
         return rc;
     bandwidth = ss_calloc((size_t)p->nlinks, sizeof *bandwidth);
-    if (!bandwidth)
-        return ss_nomem(err);
+    SS_NEED(bandwidth, err);
     for (int l = 0; l < p->nlinks; l++)
         bandwidth[l] = p->links[l].bandwidth;
     rc = replay_all(p, bandwidth, loop, out, err);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterations under jitter: as many replays as replicas are asked for, by as many processes as there are cores. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "result/spread.h"
+#include "base/base.h"
 #include "workers/pool.h"
 
 /* 95 % of a normal distribution lie within this many standard deviations of the mean. */
@@ -89,9 +85,7 @@ static int replay_replica(void *ctx, int replica, void *answer, struct ss_error 
     struct ss_jitter jitter = d->options->jitter;
     struct ss_timeline *t;
     jitter.replica = replica;
-    int rc = replay(d->program, &jitter, d->options->engine, d->loop, &t, err);
-    if (rc)
-        return rc;
+    SS_TRY(replay(d->program, &jitter, d->options->engine, d->loop, &t, err));
     memcpy(answer, &t->iteration_s, sizeof t->iteration_s);
     ss_timeline_free(t);
     return SS_OK;

@@ -3,9 +3,6 @@
 #include "stepsim/summary.h"
 #include "stepsim/job.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "layers/kinds.h"
 #include "result/bands.h"

@@ -5,9 +5,6 @@
  */
 #include "result/timers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/stack.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the cells of a file to a schedule: who holds which virtual stage, and the slots in order. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 
@@ -103,8 +100,7 @@ static int make_source(struct assembly *x)
 {
     size_t p = x->t->rows;
     struct ss_schedule_source *source = ss_calloc(1, sizeof *source);
-    if (!source)
-        return ss_nomem(x->t->err);
+    SS_NEED(source, x->t->err);
     x->s->source = source;
     ss_copy(source->file, sizeof source->file, x->t->file);
     source->stages = (int)p;
@@ -123,8 +119,7 @@ static int fill_rank(struct assembly *x, size_t rank)
         s->slots[rank] = slots;
     s->source->line[rank] = ss_calloc(row->n, sizeof **s->source->line);
     s->source->column[rank] = ss_calloc(row->n, sizeof **s->source->column);
-    if (!slots || !s->source->line[rank] || !s->source->column[rank])
-        return ss_nomem(x->t->err);
+    SS_NEED(slots && s->source->line[rank] && s->source->column[rank], x->t->err);
     for (size_t i = 0; i < row->n; i++) {
         static const int phase[] = {SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB};
         const struct ss_action *a = &row->action[i];

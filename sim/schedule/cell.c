@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One cell of a schedule file: STAGE OP MICROBATCH, or (F;B)OVERLAP_F_B. */
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 
@@ -118,8 +114,7 @@ char *ss_action_format(const struct ss_action *a, char *buf, size_t size)
 int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action *a)
 {
     while (t->rows <= rank) {
-        if (ss_grow(&t->row, &t->cap, t->rows + 1, sizeof *t->row))
-            return ss_nomem(t->err);
+        SS_NEED(!ss_grow(&t->row, &t->cap, t->rows + 1, sizeof *t->row), t->err);
         t->row[t->rows++] = (struct ss_action_row){0};
     }
     struct ss_action_row *row = &t->row[rank];
@@ -127,8 +122,7 @@ int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action
         row->line = a->line;
     if (a->kind < 0)
         return SS_OK;
-    if (ss_grow(&row->action, &row->cap, row->n + 1, sizeof *row->action))
-        return ss_nomem(t->err);
+    SS_NEED(!ss_grow(&row->action, &row->cap, row->n + 1, sizeof *row->action), t->err);
     row->action[row->n++] = *a;
     return SS_OK;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Proves a schedule, wherever it comes from, or says which rank and slot is wrong. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -103,8 +101,7 @@ static int check_placement(const struct ss_schedule *s, struct ss_error *err)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "schedule %s: %d virtual stages do not make %d pipelines",
                        s->name, n, s->pipelines);
     char *seen = ss_calloc((size_t)n, 1);
-    if (!seen)
-        return ss_nomem(err);
+    SS_NEED(seen, err);
     for (int v = 0; v < n && !rc; v++) {
         int rank = s->virtual_rank[v], chunk = s->virtual_chunk[v];
         if (rank < 0 || rank >= s->stages || chunk < 0 || chunk >= s->chunks)
@@ -226,8 +223,7 @@ int ss_schedule_check(const struct ss_schedule *s, struct ss_error *err)
     size_t n = (size_t)s->chunks * (size_t)s->microbatches;
     for (int r = 0; !rc && r < s->stages; r++) {
         struct checker c = {s, ss_calloc(n, 1), err};
-        if (!c.done)
-            return ss_nomem(err);
+        SS_NEED(c.done, err);
         for (int i = 0; !rc && i < s->nslots[r]; i++)
             rc = check_slot(&c, r, i);
         SS_THEN(rc, check_complete(&c, r));

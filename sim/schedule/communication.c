@@ -7,9 +7,6 @@
  *   UNSHARD, RESHARD   a stage computes only in between, where the file has any
  *   REDUCE_GRAD        behind the last B or W of its stage
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 

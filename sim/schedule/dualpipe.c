@@ -4,8 +4,6 @@
  * down (chunk 1), each with half of the microbatches. Forwards of one direction are paired with backwards
  * of the other. Ranks i and p - 1 - i do the same with the directions exchanged.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -30,9 +28,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     struct ss_schedule_params one = *params;
     one.microbatches /= 2;
     struct ss_order o;
-    rc = ss_order_begin(&o, "dualpipe", &one, 6 * one.microbatches, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "dualpipe", &one, 6 * one.microbatches, err));
     struct ss_schedule *s = o.s;
     s->pipelines = 2;
     ss_schedule_place_v(s);

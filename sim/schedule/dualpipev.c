@@ -4,8 +4,6 @@
  * 0, turns on the last rank and comes back with chunk 1; in the steady part each forward of one chunk is
  * paired with a backward of the other.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -63,9 +61,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (rc)
         return rc;
     struct ss_order o;
-    rc = ss_order_begin(&o, "dualpipev", params, 6 * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "dualpipev", params, 6 * m, err));
     struct ss_schedule *s = o.s;
     ss_schedule_place_v(s);
     for (int r = 0; r < p; r++) {

@@ -3,21 +3,16 @@
  * Eager 1F1B: rank r of p starts with 2 (p - r) - 2 forwards instead of p - r - 1, so that a forward and
  * a backward lie between a send and the slot that needs it. Sends are asynchronous.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
-    int p = params->stages, m = params->microbatches,
-        rc = ss_schedule_need_chunks("eager-1f1b", params, 1, err);
-    if (rc)
-        return rc;
+    int p = params->stages, m = params->microbatches;
+
+    SS_TRY(ss_schedule_need_chunks("eager-1f1b", params, 1, err));
     struct ss_order o;
-    rc = ss_order_begin(&o, "eager-1f1b", params, 2 * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "eager-1f1b", params, 2 * m, err));
     struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
         int warmup = 2 * (p - r - 1) < m ? 2 * (p - r - 1) : m;

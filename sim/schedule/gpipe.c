@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPipe: every rank runs the forwards of all microbatches, then their backwards in the same order. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -11,8 +9,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (rc)
         return rc;
     struct ss_schedule *s = ss_schedule_alloc("gpipe", params, 2 * m);
-    if (!s)
-        return ss_nomem(err);
+    SS_NEED(s, err);
     for (int r = 0; r < params->stages; r++) {
         s->warmup[r] = m;
         for (int i = 0; i < m; i++) {

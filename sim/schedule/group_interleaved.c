@@ -5,8 +5,6 @@
  * or W. Every third step of a rank is an F, the others an I with its W behind it; a chunk follows the one before it when the
  * first of its group has come through all ranks.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -72,9 +70,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     struct block b = make_block(params);
     int64_t steps = first_gradient(&b, 0, b.v - 1) + 3 * ((int64_t)m + b.group) * b.v + 2;
     struct ss_order o;
-    int rc = ss_order_begin(&o, "group-interleaved", params, 3 * b.v * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "group-interleaved", params, 3 * b.v * m, err));
     int *at = ss_calloc((size_t)steps, sizeof *at);
     for (int r = 0; at && r < b.p; r++) {
         ss_order_rank(&o, r);

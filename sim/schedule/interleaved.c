@@ -12,8 +12,6 @@
  * In pairs, each steady forward is one slot with the backward that follows it, and there is one more forward of warm-up, for a
  * rank's forward and backward must not be of the same microbatch where its output is.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -83,9 +81,7 @@ static void fill_order(struct ss_slot *order, const struct ss_schedule_params *q
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, v = params->chunks, m = params->microbatches, n = v * m;
-    int rc = refuse(params, err);
-    if (rc)
-        return rc;
+    SS_TRY(refuse(params, err));
     int group = params->microbatch_group_size ? params->microbatch_group_size : p;
     bool only_warmup = !params->microbatch_group_size && m == p;
     struct ss_slot *order = malloc(2 * (size_t)n * sizeof *order);

@@ -37,9 +37,7 @@ int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *pa
     const struct ss_cache_key key = key_of(name, params, params->microbatches);
     struct ss_schedule *s = ss_cache_take(cache, key);
     if (!s) {
-        int rc = ss_schedule_build_loop(name, params, &s, err);
-        if (rc)
-            return rc;
+        SS_TRY(ss_schedule_build_loop(name, params, &s, err));
         *out = s;
         if (ss_cache_put(cache, key, s, bytes_of(s), destroy))
             return SS_OK; /* the next one is built again */

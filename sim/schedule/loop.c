@@ -4,9 +4,6 @@
  * to each rank, at one place, and leaves the others as they are but for the numbers of microbatches. So the order for many is
  * found from the orders for few: two that differ by one period show the place.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

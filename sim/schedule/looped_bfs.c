@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Breadth-first pipeline: a chunk runs all microbatches before the next chunk begins; the backward takes
  * the chunks, and the microbatches of a chunk, from the last to the first. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -10,8 +8,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
 {
     int v = params->chunks, m = params->microbatches, n = v * m;
     struct ss_schedule *s = ss_schedule_alloc("looped-bfs", params, 2 * n);
-    if (!s)
-        return ss_nomem(err);
+    SS_NEED(s, err);
     for (int r = 0; r < params->stages; r++) {
         s->warmup[r] = n;
         for (int i = 0; i < n; i++) {

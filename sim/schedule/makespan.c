@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of a schedule with free communication: slots, makespan, bubble. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -40,11 +36,9 @@ static double work_of(const struct timing *t, const struct ss_schedule *s, int r
 static int run(const struct timing *t, const struct ss_schedule *s, double *work, double *const *starts,
                double *const *ends)
 {
-    int rc = s->sound ? SS_OK : ss_schedule_check(s, t->err);
-    if (rc)
-        return rc;
+    SS_TRY(s->sound ? SS_OK : ss_schedule_check(s, t->err));
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
-    rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, work, starts, ends, t->err) : ss_nomem(t->err);
+    int rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, work, starts, ends, t->err) : ss_nomem(t->err);
     free(at);
     return rc;
 }
@@ -159,8 +153,7 @@ static int find_spans(const struct timing *t, struct spans *x)
     size_t p = (size_t)t->s->stages;
     int more = t->s->loop_short ? t->s->loop_more : t->s->loop_more ? lag_of(t->s) : 0, done = 0;
     x->first = ss_calloc(3 * p, sizeof *x->first);
-    if (!x->first)
-        return ss_nomem(t->err);
+    SS_NEED(x->first, t->err);
     x->end = x->first + p;
     x->work = x->end + p;
     for (; !done; more *= 4)

@@ -2,8 +2,6 @@
 /* 1F1B as in Megatron core's pipeline without interleaving: rank r of p runs min(p - r - 1, m)
  * forwards, then one forward and one backward in turn, then the backwards that are left. In pairs, which Megatron has without
  * a pipeline alone: a forward, then each further forward beside the backward before it. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

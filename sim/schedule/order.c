@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appends slots to the order of a rank and counts what its chunks have run. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

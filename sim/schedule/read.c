@@ -3,9 +3,6 @@
  * Schedules from files. The CSV is that of torch.distributed.pipelining: a row a rank, from rank 0, a cell an
  * action; empty cells are time steps without one.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 

@@ -8,9 +8,6 @@
  *   warmup N N ...        # forwards before the steady part, a rank each
  *   rank R: ACTION ...    # '.' is a time step without one; further lines of a rank go on
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 
@@ -107,8 +104,7 @@ static int read_warmup(struct reader *r)
     int value;
     r->t->warmup_line = r->line;
     while (next_number(r, 0, SS_ACTION_MICROBATCH_MAX, &value)) {
-        if (ss_grow(&r->t->warmup, &r->t->warmup_cap, r->t->nwarmup + 1, sizeof value))
-            return ss_nomem(r->t->err);
+        SS_NEED(!ss_grow(&r->t->warmup, &r->t->warmup_cap, r->t->nwarmup + 1, sizeof value), r->t->err);
         r->t->warmup[r->t->nwarmup++] = value;
     }
     return r->at == r->end ? SS_OK : fail(r, "warmup: not a number", "one number of forwards a rank");

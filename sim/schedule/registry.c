@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schedules that are known by name. */
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -97,9 +95,7 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
             (*out)->sound = 1; /* as tests/unit/schedule prove */
         return rc;
     }
-    int rc = ss_data_other_ending(name, ".csv or .sched", "schedules", SS_ERR_INPUT, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_data_other_ending(name, ".csv or .sched", "schedules", SS_ERR_INPUT, err));
     for (size_t i = 0; i < SS_ARRAY_LEN(table); i++)
         names[i] = table[i]->name;
     ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown schedule '%s'", name);

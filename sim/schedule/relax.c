@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the slots of a schedule by their dependencies, with free communication. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The grid of steps and ranks that orders on a V are moved on. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "schedule/v_block.h"
+#include "base/base.h"
 
 int ss_block_make(struct ss_block *b, int p, int m, int lead)
 {

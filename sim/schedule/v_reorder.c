@@ -5,9 +5,6 @@
  * the most that any needed. This runs twice: with W as a pass of its own that moves too, then with W as what fills
  * any free step; in between and behind it all idle steps that nothing needs are squeezed out.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/v_block.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes schedules: torch's CSV and our own form. A written schedule reads back to the same slots. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/file.h"
 #include "stepsim/text.h"
@@ -101,8 +98,7 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
         return ss_hint(err, SS_ERR_UNSUPPORTED, "write the text form");
     }
     int *map = ss_schedule_stage_map(s);
-    if (!map)
-        return ss_nomem(err);
+    SS_NEED(map, err);
     int rc = SS_OK;
     if (format == SS_SCHEDULE_CSV)
         rc = write_csv(s, map, out, err);

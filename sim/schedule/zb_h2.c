@@ -5,8 +5,6 @@
  * 2 p - 1 microbatches. The orders of the ranks are one parallelogram: without a global barrier nothing
  * is idle where F = I = W.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -19,9 +17,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (rc)
         return rc;
     struct ss_order o;
-    rc = ss_order_begin(&o, "zb-h2", params, 3 * m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "zb-h2", params, 3 * m, err));
     struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
         s->warmup[r] = 2 * (p - r - 1);

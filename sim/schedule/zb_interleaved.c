@@ -32,9 +32,7 @@ int ss_split_build(const char *name, const struct ss_schedule_params *params, in
 {
     int p = params->stages, v = params->chunks, n = v * params->microbatches;
     struct ss_order o;
-    int rc = ss_order_begin(&o, name, params, 3 * n, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, name, params, 3 * n, err));
     struct ss_schedule *s = o.s;
     for (int r = 0; r < p; r++) {
         int64_t warmup = (int64_t)(v - 1) * group + p - r - 1;

@@ -6,8 +6,6 @@
  * both chunks go first and W fills what is left, as PyTorch orders it: chunk 0's beside its last I, then chunk 1's, then
  * the rest of chunk 0's. Fewer microbatches than fill the V are the order of as many as do, without the others.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 
@@ -59,9 +57,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     struct ss_order o;
     struct ss_schedule_params full = *params;
     full.microbatches = m < 2 * p - 1 ? 2 * p - 1 : m;
-    rc = ss_order_begin(&o, "zb-v", &full, 6 * full.microbatches, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_order_begin(&o, "zb-v", &full, 6 * full.microbatches, err));
     struct ss_schedule *s = o.s;
     ss_schedule_place_v(s);
     for (int r = 0; r < p; r++) {

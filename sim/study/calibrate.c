@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits props of a card and a stack to measured runs, and says how well the data know them. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "study/calibrate.h"
+#include "base/base.h"
 #include "study/fit.h"
 
 /* The data contradict a number's start where it makes the root mean square error three times that of the fit, and
@@ -276,8 +272,7 @@ static int gather(struct fitting *f, const char *use, int kind, struct left_out 
     int first = all->n;
     double *copy = ss_calloc((size_t)f->o->n + 1, sizeof *copy);
 
-    if (!copy)
-        return ss_nomem(err);
+    SS_NEED(copy, err);
     for (int i = 0; i < f->o->n; i++)
         if (use[i] && f->o->list[i].kind == kind)
             all->errors[all->n++] = ss_error_pct(f->predicted[i], f->o->list[i].measured);
@@ -295,8 +290,7 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
     struct ss_fit_left_out *out = &f->c->left_out[f->c->nleft_out++];
     int rc;
 
-    if (!use)
-        return ss_nomem(err);
+    SS_NEED(use, err);
     ss_copy(out->name, sizeof out->name, key);
     for (int i = 0; i < f->o->n; i++)
         use[i] = f->o->list[i].fitted &&
@@ -458,15 +452,12 @@ int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration *
 {
     struct ss_calibration *c;
     struct ss_observations o;
-    int rc = check_options(opt, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(check_options(opt, err));
     c = ss_calloc(1, sizeof *c);
-    if (!c)
-        return ss_nomem(err);
+    SS_NEED(c, err);
     ss_copy(c->leave_out, sizeof c->leave_out, opt->leave_out ? opt->leave_out : "");
-    rc = ss_observations_load(opt, &o, &c->notes, err);
+    int rc = ss_observations_load(opt, &o, &c->notes, err);
     if (!rc) {
         rc = choose_props(opt, c, &o, err);
         SS_THEN(rc, fit_all(opt, c, &o, err));

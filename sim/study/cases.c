@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes rows of tables ready to predict: job, platform and stack of each row, or the reason against it. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "import/table_internal.h"
 #include "job/input_cache.h"
@@ -194,9 +189,7 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
     rc = read_row(c, notes, &why);
     if (rc)
         return settle(c, rc, &why, err);
-    rc = ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err));
     if (choice && choice->platform)
         ss_copy(c->asked.job.platform, sizeof c->asked.job.platform, choice->platform);
     if (choice && choice->stack)
@@ -218,8 +211,7 @@ static int load_tables(const char *const *names, int n, struct ss_files *files, 
     int rc = SS_OK;
 
     out->tables = ss_calloc((size_t)n, sizeof(struct ss_table *));
-    if (!out->tables)
-        return ss_nomem(err);
+    SS_NEED(out->tables, err);
     for (int i = 0; i < n && !rc; i++) {
         rc = ss_table_load(names[i], &out->tables[i], notes, err);
         if (rc)
@@ -333,10 +325,8 @@ static int weigh(const struct ss_case *c, const struct ss_run_options *options, 
 
     if (!options->bands || !ss_request_assumption(&c->request, &at, &first))
         return SS_OK;
-    int rc = ss_scenario_build(&c->request, &how, &like, err);
-    if (rc)
-        return rc;
-    rc = ss_assumed_weigh(run, &c->request, like, options, 0, err);
+    SS_TRY(ss_scenario_build(&c->request, &how, &like, err));
+    int rc = ss_assumed_weigh(run, &c->request, like, options, 0, err);
     ss_scenario_free(like);
     return rc;
 }

@@ -3,8 +3,6 @@
  * memory. */
 #include "study/changes.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "study/changes_table.h"
@@ -280,14 +278,12 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
 {
     struct ss_request added;
     char kept[256];
-    int rc = ss_request_copy(&from->request, &out->request, NULL);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(&from->request, &out->request, NULL));
     out->asked = from->asked;
     ss_request_init(&added);
     leave_out_without(words, kept, sizeof kept);
-    rc = ss_study_add_words(&out->request, words);
+    int rc = ss_study_add_words(&out->request, words);
     SS_THEN(rc, ss_study_add_words(&added, kept));
     SS_THEN(rc, ss_asked_parse(&out->asked, &added, NULL, NULL, NULL));
     ss_request_free(&added);

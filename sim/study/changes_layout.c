@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of the layout: of a degree of parallelism, alone or in exchange for another, and of the layers
  * of each stage. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/changes_table.h"
 

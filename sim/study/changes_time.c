@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes that may make a job faster, with or without more memory. */
-#include <stdio.h>
-
 #include "base/base.h"
 #include "study/changes_table.h"
 

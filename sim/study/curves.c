@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads rows of kernels alone that a curve prices. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/base.h"
 #include "study/curves.h"
+#include "base/base.h"
 
 static const char TOO_FAST[] = "faster than its sizes at the data sheet's rates: other work was measured";
 

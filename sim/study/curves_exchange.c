@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of DeepEP's exchanges by the SMs that they take, and of NCCL's collectives inside a node. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "comm/collective.h"
 #include "cost/curve.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits the numbers of curves to tables of kernels, card by card on half of the shapes, or on all cards but one. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/curves.h"
 #include "study/fit.h"
@@ -138,9 +134,9 @@ static int add_numbers(struct study *s, const struct fit *f, const double *x, co
                        struct ss_error *err)
 {
     for (int i = 0; i < f->nprops; i++) {
-        if (ss_grow(&s->out->numbers, &s->out->cap_numbers, (size_t)s->out->nnumbers + 1,
-                    sizeof *s->out->numbers))
-            return ss_nomem(err);
+        SS_NEED(!ss_grow(&s->out->numbers, &s->out->cap_numbers, (size_t)s->out->nnumbers + 1,
+                         sizeof *s->out->numbers),
+                err);
         struct ss_curve_number *out = &s->out->numbers[s->out->nnumbers++];
         memset(out, 0, sizeof *out);
         ss_copy(out->gpu, sizeof out->gpu, gpu);

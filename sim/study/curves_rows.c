@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the rows of a table that curves are fitted to, and leaves out what measured no kernel. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "study/curves.h"
@@ -34,8 +30,7 @@ static int read_rows(struct ss_curve_rows *s, uint64_t seed, struct ss_error *er
     size_t all = ss_bench_table_rows(&s->table);
 
     s->rows = ss_calloc(all + 1, sizeof *s->rows);
-    if (!s->rows)
-        return ss_nomem(err);
+    SS_NEED(s->rows, err);
     for (size_t i = 0; i < all; i++) {
         struct ss_bench_row row;
         struct ss_curve_row *r = &s->rows[s->n];

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of modules of sparse attention, and the counts of their rows. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/curve_sparse.h"
 #include "study/curves.h"

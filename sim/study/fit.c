@@ -10,9 +10,6 @@
 #include "study/fit.h"
 
 #include <cminpack.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 
@@ -69,8 +66,7 @@ static int minimise(struct solver *s, double *u)
     double *work = ss_calloc(size, sizeof *work), *at = work;
     int pivot[SS_FIT_MAX];
 
-    if (!work)
-        return ss_nomem(s->err);
+    SS_NEED(work, s->err);
     double *r = at, *jacobian = r + m, *wa4 = jacobian + (size_t)m * (size_t)n;
     double *diag = wa4 + m, *qtf = diag + n, *wa1 = qtf + n, *wa2 = wa1 + n, *wa3 = wa2 + n;
     lmdif(residuals, s, m, n, u, r, 1e-6, 1e-6, 0, 50 * (n + 1), 1e-7, diag, 1, 1.0, 0, &evaluations,
@@ -157,12 +153,10 @@ static int find_statistics(struct solver *s, const double *x, struct ss_fit_answ
     const struct ss_fit_problem *p = s->p;
     double a[SS_FIT_MAX][SS_FIT_MAX] = {{0}}, v[SS_FIT_MAX][SS_FIT_MAX] = {{0}}, sum = 0;
     double *jacobian = ss_calloc((size_t)p->m * (size_t)p->n + (size_t)p->m + 1, sizeof *jacobian), *r;
-    int rc = jacobian ? SS_OK : ss_nomem(s->err);
 
-    if (rc)
-        return rc;
+    SS_TRY(jacobian ? SS_OK : ss_nomem(s->err));
     r = jacobian + (size_t)p->m * (size_t)p->n;
-    rc = differentiate(s, x, jacobian);
+    int rc = differentiate(s, x, jacobian);
     SS_THEN(rc, p->residuals(p->ctx, x, r, s->err));
     for (int i = 0; i < p->m && !rc; i++)
         sum += r[i] * r[i];
@@ -191,13 +185,10 @@ int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer
 {
     double start[SS_FIT_MAX], last[SS_FIT_MAX], u[SS_FIT_MAX];
     struct solver s = {.p = p, .start = start, .x = last, .err = err};
-    int rc;
 
     memcpy(start, x, (size_t)p->n * sizeof *start);
     to_u(p, x, u);
-    rc = minimise(&s, u);
-    if (rc)
-        return rc;
+    SS_TRY(minimise(&s, u));
     to_x(p, u, x);
     if (!answer)
         return SS_OK;

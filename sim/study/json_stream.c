@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "study/json_stream.h"
 
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 
 int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)
@@ -74,9 +71,7 @@ static int read_text(struct ss_json_stream *s)
             return ss_json_stream_fail(s, "the file ends inside a text: is it whole?");
         if (s->next == '\\') {
             advance(s);
-            int rc = read_escape(s);
-            if (rc)
-                return rc;
+            SS_TRY(read_escape(s));
             continue;
         }
         put(s, s->next);

@@ -2,10 +2,6 @@
 /* Reads the events of a Kineto trace: the work of the GPU, and the steps of the profiler. */
 #include "study/kineto.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/json_stream.h"
 
@@ -278,8 +274,7 @@ static int read_trace(FILE *in, const char *name, struct ss_gpu_trace *t, struct
 {
     struct reader *r = ss_calloc(1, sizeof *r);
 
-    if (!r)
-        return ss_nomem(err);
+    SS_NEED(r, err);
     r->t = t;
     r->out = out;
     ss_json_stream_begin(&r->json, in, name, err);

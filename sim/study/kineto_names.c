@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells kernels by their names, from facts about cuBLAS, cuDNN, CUTLASS, FlashAttention, Transformer
  * Engine, PyTorch, NCCL, DeepEP and their AMD counterparts. */
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/kineto.h"
 

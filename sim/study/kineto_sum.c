@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums up the kernels of a trace to the labels of its iterations. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/kineto.h"
 
@@ -125,10 +121,8 @@ static int add_points(struct sweep *s, const struct window *w)
 static int sweep_window(struct sweep *s, const struct window *w)
 {
     double at = w->from;
-    int rc = add_points(s, w);
 
-    if (rc)
-        return rc;
+    SS_TRY(add_points(s, w));
     if (s->n > 1)
         qsort(s->point, s->n, sizeof *s->point, compare_points);
     for (size_t i = 0; i < s->n; i++) {

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why the figures of a log cannot be those of one run: lines of two frameworks, two batches, or two levels of speed. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "study/log_lines.h"

@@ -7,9 +7,6 @@
  */
 #include "study/log_lines.h"
 
-#include <ctype.h>
-#include <string.h>
-
 #include "base/base.h"
 
 #define MIB 1048576.0

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output of other programs, line by line. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/study_internal.h"
 
@@ -51,13 +48,10 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
     int rc;
 
     if (!text) {
-        rc = ss_file_read(name, MAX_BYTES, &copy, &len, err);
-        if (rc)
-            return rc;
+        SS_TRY(ss_file_read(name, MAX_BYTES, &copy, &len, err));
     } else {
         copy = ss_calloc(len + 1, 1);
-        if (!copy)
-            return ss_nomem(err);
+        SS_NEED(copy, err);
         memcpy(copy, text, len);
     }
     rc = read_lines(copy, len, line, reader);

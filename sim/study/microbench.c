@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads micro-benchmarks of one card, as validation/microbench.csv and the probe write them, and
  * predicts each from the card's props. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "cost/kernel.h"

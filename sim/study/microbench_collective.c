@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what tables of micro-benchmarks say of collectives: operation, size, ranks and nodes; also
  * DeepEP's exchanges. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/load.h"
 #include "study/calibrate.h"

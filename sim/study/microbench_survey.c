@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares every row of a table of micro-benchmarks with its prediction on the platform of its card. No
  * row is left out without a reason. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
@@ -135,8 +132,7 @@ static int read_rows(struct survey_reader *r, struct ss_error *err)
     size_t n = ss_bench_table_rows(&r->table);
 
     r->out->rows = ss_calloc(n + 1, sizeof *r->out->rows);
-    if (!r->out->rows)
-        return ss_nomem(err);
+    SS_NEED(r->out->rows, err);
     for (size_t i = 0; i < n; i++) {
         struct ss_bench_row row;
         struct ss_survey_row *out = &r->out->rows[r->out->nrows++];

@@ -6,9 +6,6 @@
  * Whatever launchers and loggers write before a line is no part of it: a comment begins at the '#' behind which it is known, a row where
  * a size, a count and a type follow each other, and a row that is cut behind as many words as stand before the column names.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "comm/collective.h"
 #include "study/calibrate.h"
@@ -249,13 +246,10 @@ static int read_point(struct reader *r, char *words[], int n)
         if (!ss_parse_double(words[r->wrong[i] - blank], &us) && us > 0)
             return is_wrong(r, "#wrong above 0", r->line);
     for (int i = 0; i < 2 && r->time[i] >= 0 && r->time[i] < there; i++) {
-        int rc = read_time(r, words[r->time[i] - blank], &us);
-        if (rc)
-            return rc;
+        SS_TRY(read_time(r, words[r->time[i] - blank], &us));
         best = best == 0 || us < best ? us : best;
     }
-    if (ss_grow(&log->points, &r->cap, (size_t)log->npoints + 1, sizeof *log->points))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&log->points, &r->cap, (size_t)log->npoints + 1, sizeof *log->points), r->err);
     log->points[log->npoints++] = (struct ss_nccl_point){bytes, best * 1e-6};
     if (r->redop >= 0 && r->root >= 0 && r->root < there && !blank && !strcmp(words[r->redop], "sum") &&
         !strcmp(words[r->root], "-1") && !ss_parse_double(words[1], &count) && n > 2)

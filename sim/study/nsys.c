@@ -3,9 +3,6 @@
  * What `nsys stats --report cuda_gpu_trace --format csv` prints: lines of its own, then a table of which these columns count:
  *   Start (ns),Duration (ns),CorrId,...,Device,Ctx,Strm,Name
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/kineto.h"
 #include "study/kineto.h"
@@ -153,8 +150,7 @@ static int read_table(FILE *in, const char *name, struct ss_gpu_trace *t, struct
     struct reader *r = ss_calloc(1, sizeof *r);
     int more = 0;
 
-    if (!r)
-        return ss_nomem(err);
+    SS_NEED(r, err);
     r->in = in;
     r->file = name;
     r->t = t;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads the measured runs, collectives, kernels and logs with which a fit is compared. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "comm/collective.h"
 #include "stepsim/import.h"
@@ -24,8 +20,7 @@ const struct ss_run_options ss_calibrate_run = {
 
 static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
 {
-    if (ss_grow(&o->list, &o->cap, (size_t)o->n + 1, sizeof *o->list))
-        return ss_nomem(err);
+    SS_NEED(!ss_grow(&o->list, &o->cap, (size_t)o->n + 1, sizeof *o->list), err);
     o->list[o->n++] = *what;
     return SS_OK;
 }
@@ -89,8 +84,7 @@ static int add_timer_rows(struct ss_observations *o, const struct ss_timer_rows 
     struct ss_timer *own = ss_calloc((size_t)rows->n + 1, sizeof *own);
     int n = 0, rc;
 
-    if (!own)
-        return ss_nomem(err);
+    SS_NEED(own, err);
     for (int i = 0; i < rows->n; i++)
         if (!strcmp(rows->rows[i].run, run->id))
             own[n++] = rows->rows[i].timer;
@@ -292,9 +286,7 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
                        "keep the line of the command, such as \"# all_gather_perf -b 1M ...\", in the file");
     }
     o->nccl_nodes = opt->nccl_nodes ? opt->nccl_nodes : o->nccl->nodes ? o->nccl->nodes : 1;
-    rc = load_machine(opt, o->nccl_nodes, o, err);
-    if (rc)
-        return rc;
+    SS_TRY(load_machine(opt, o->nccl_nodes, o, err));
     gpus = ss_platform_gpus_per_node(o->machine);
     /* Nodes of one name, as containers have, are more than its list of devices shows: it has too many ranks then. */
     const char *card = ss_platform_card(o->machine)->name;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts the observations of a fit by a platform and a stack. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "comm/collective.h"
 #include "study/calibrate.h"
@@ -75,8 +71,7 @@ static int predict_runs(struct runs *r, const char *use, const struct ss_fit_pro
         rc = set_props(props, nprops, x, c->platform, &c->stack, err);
     }
     r->out = ss_calloc((size_t)r->n + 1, sizeof *r->out);
-    if (!r->of_case || !r->out)
-        return ss_nomem(err);
+    SS_NEED(r->of_case && r->out, err);
     const int few = r->n < FEW;
     const struct ss_pool pool = {
         .workers = {.n = few ? 1 : o->workers.n, .team = few ? NULL : o->workers.team},

@@ -2,8 +2,6 @@
 /* The premises of jobs that were predicted among many, when their scenarios are gone. */
 #include "report/premises.h"
 
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
@@ -43,11 +41,9 @@ int ss_premises_behind(const struct ss_request *base, const char *words,
                        size_t size, struct ss_error *err)
 {
     struct ss_request r;
-    int rc = ss_request_behind(base, words, &r, err);
 
-    if (rc)
-        return rc;
-    rc = ss_premises_find(&r, how, vary, buf, size, err);
+    SS_TRY(ss_request_behind(base, words, &r, err));
+    int rc = ss_premises_find(&r, how, vary, buf, size, err);
     ss_request_free(&r);
     return rc;
 }

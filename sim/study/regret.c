@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Judges layouts that were chosen by prediction: of the layouts of one job that were measured, how much
  * slower the one predicted fastest is than the fastest. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "study/study_internal.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes what layouts chosen by prediction cost: for people, as CSV and as JSON. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "study/study_internal.h"
@@ -170,10 +167,8 @@ int ss_regret_write_csv(const struct ss_validation *v, FILE *out, struct ss_erro
                                        "memory_median_pct",
                                        "memory_bias_pct"};
     struct ss_regret all;
-    int rc = ss_regret_make(v, &all, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_regret_make(v, &all, err));
     ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
     for (int i = 0; i < all.ntables; i++) {
         const struct ss_regret_table *t = &all.tables[i];
@@ -228,10 +223,8 @@ static json_t *table_object(const void *table)
 int ss_regret_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
     struct ss_regret all;
-    int rc = ss_regret_make(v, &all, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_regret_make(v, &all, err));
     json_t *o = ss_json_document("validate");
     SS_PUT(o, SS_KEY("regret", SS_LIST(table_object, all.tables, all.ntables)),
            SS_KEY("notes", ss_json_notes(&v->notes)));

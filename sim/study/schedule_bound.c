@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bounds that no order can beat: the work of a rank, the way to it and back, and its memory for as long
  * as a microbatch is on its way. */
-#include <math.h>
-
 #include "base/base.h"
 #include "study/schedule_order.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares schedules, by their integers or replayed on a cluster. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/job.h"
 #include "stepsim/result.h"
@@ -142,8 +138,7 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
     double share = (double)s->stages / ss_schedule_depth(s), worst = 0;
     double *buffer = ss_calloc(4 * v + p, sizeof *buffer), *idle = buffer + 4 * v;
-    if (!buffer)
-        return ss_nomem(err);
+    SS_NEED(buffer, err);
     for (size_t c = 0; c < v; c++) {
         buffer[c] = times[0] * share;
         buffer[v + c] = (times[1] + times[2]) * share;
@@ -234,15 +229,13 @@ static int build_with(const struct ss_scenario *s, const char *schedule, int chu
     const struct ss_scenario_options like = {.like = s};
     struct ss_request r;
     char text[16];
-    int rc = ss_request_copy(s->request, &r, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(s->request, &r, err));
     if (chunks == ss_schedule_chunks(schedule, 1) || ss_schedule_is_file(schedule) ||
         (s->job->pp == 1 && strcmp(schedule, ss_schedule_default(2)) != 0))
         chunks = 1;
     snprintf(text, sizeof text, "%d", chunks);
-    rc = ss_request_set(&r, "--schedule", schedule, err);
+    int rc = ss_request_set(&r, "--schedule", schedule, err);
     /* a layout of stages says its number, and Megatron refuses --vp beside it */
     if (!s->job->layout.n || chunks != ss_job_chunks(s->job))
         SS_THEN(rc, ss_request_set(&r, "--vp", text, err));
@@ -258,11 +251,9 @@ static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
     struct ss_run run;
     char base[sizeof row->name];
     int chunks = split_name(row->name, ss_job_chunks(s->job), base);
-    int rc = build_with(s, base, chunks, &own, err);
 
-    if (rc)
-        return rc;
-    rc = ss_run_scenario(own, options, &run, err);
+    SS_TRY(build_with(s, base, chunks, &own, err));
+    int rc = ss_run_scenario(own, options, &run, err);
     if (!rc) {
         rc = describe(row, run.schedule);
         if (rc)

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds orders pass by pass: keeps what each rank has done and when, and places W. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "study/schedule_greedy.h"
 #include "base/base.h"
 #include "schedule/builder.h"
-#include "study/schedule_greedy.h"
 #include "study/schedule_order.h"
 
 int *ss_greedy_count(const struct ss_greedy *g, int rank, int phase, int chunk)

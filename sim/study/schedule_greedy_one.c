@@ -5,8 +5,6 @@
  * and where it is the rank that idles most even in gaps that are too short for one. Every choice that the rules leave open
  * is made both ways.
  */
-#include <math.h>
-
 #include "base/base.h"
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"

@@ -4,8 +4,6 @@
  * down and back while others follow as far as time and memory allow; then every rank in turn takes one gradient and one
  * forward, the second chunk's whenever its input is there.
  */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"

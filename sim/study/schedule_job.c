@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a search from a real job: the times and memory of its stages, and the memory that the card
  * leaves for activations. */
-#include <limits.h>
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/job.h"
 #include "stepsim/result.h"
@@ -87,9 +83,7 @@ static int build_placed(const struct ss_scenario *s, const char *schedule, struc
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the batch is too large to search a schedule for");
         return ss_hint(err, SS_ERR_CONFIG, "take a smaller --micro-batch-size and --global-batch-size");
     }
-    rc = ss_request_copy(s->request, &r, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(s->request, &r, err));
     snprintf(text, sizeof text, "%lld", (long long)batch);
     rc = ss_request_set(&r, "--global-batch-size", text, err);
     SS_THEN(rc, ss_request_set(&r, "--schedule", schedule, err));
@@ -120,11 +114,9 @@ int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_searc
     int chunks = v_shape ? 2 : ss_job_chunks(s->job);
     struct ss_scenario *placed;
     struct ss_run run;
-    int rc = build_placed(s, ss_schedule_undemanding(chunks, v_shape), &placed, err);
 
-    if (rc)
-        return rc;
-    rc = ss_run_scenario(placed, NULL, &run, err);
+    SS_TRY(build_placed(s, ss_schedule_undemanding(chunks, v_shape), &placed, err));
+    int rc = ss_run_scenario(placed, NULL, &run, err);
     if (!rc) {
         *out = make(&run, chunks, ss_job_microbatches(s->job, s->world_size), v_shape);
         ss_run_free(&run);

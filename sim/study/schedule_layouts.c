@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the best order for each number of pipeline ranks and each placement of a job, and replays it
  * on the cluster. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/job.h"
 #include "stepsim/result.h"
@@ -33,12 +29,10 @@ int ss_search_layout_build(const struct ss_scenario *s, const struct ss_search_l
     const struct ss_scenario_options like = {.like = s};
     struct ss_request r;
     char pp[16], vp[16];
-    int rc = ss_request_copy(s->request, &r, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(s->request, &r, err));
     snprintf(pp, sizeof pp, "%d", row->stages);
     snprintf(vp, sizeof vp, "%d", row->chunks);
-    rc = ss_request_set(&r, "--pp", pp, err);
+    int rc = ss_request_set(&r, "--pp", pp, err);
     if (!rc && (row->chunks > 1 || ss_job_chunks(s->job) > 1))
         rc = ss_request_set(&r, "--vp", row->v_shape ? "1" : vp, err);
     SS_THEN(rc, ss_request_set(&r, "--schedule", ss_schedule_undemanding(row->chunks, row->v_shape), err));
@@ -52,15 +46,13 @@ static int find_order(const struct ss_scenario *s, const struct ss_layout_option
 {
     struct ss_search *q;
     struct ss_search_result *found = NULL;
-    int rc = ss_search_from_job(s, row->v_shape, &q, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_search_from_job(s, row->v_shape, &q, err));
     q->split = !o->whole;
     q->barrier = q->barrier && !o->no_barrier;
     q->seed = o->seed;
     q->steps = o->steps > 0 ? o->steps : ss_search_usual_steps(q) / SHARE + 1;
     q->progress = o->progress;
-    rc = isfinite(o->cap) ? ss_search_limit(q, o->cap, err) : SS_OK;
+    int rc = isfinite(o->cap) ? ss_search_limit(q, o->cap, err) : SS_OK;
     SS_THEN(rc, ss_search_run(q, &found, err));
     if (!rc) {
         row->length = found->length;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a search over layouts for people, scripts and papers. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/text.h"

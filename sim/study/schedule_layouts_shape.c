@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the best order for each placement of a pipeline, from times and memory alone. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
@@ -52,8 +49,7 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
 {
     struct ss_search *q = divide(whole, row);
     struct ss_search_result *found = NULL;
-    if (!q)
-        return ss_nomem(err);
+    SS_NEED(q, err);
     q->seed = o->seed;
     q->steps = o->steps;
     q->progress = o->progress;

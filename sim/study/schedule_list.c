@@ -4,10 +4,6 @@
  * gaps, and goes first where memory or the number of owed W is at its limit. An action changes what its own
  * rank, and the ranks of the stages beside it, can do next; a tree of ranks has the first one at its root.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 #include "study/schedule_order.h"

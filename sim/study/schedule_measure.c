@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures an order whose stages differ. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"

@@ -4,8 +4,6 @@
  * It finds orders that no rule of a list scheduler or generator makes: a W one place earlier, a forward that
  * lets a gradient pass.
  */
-#include <string.h>
-
 #include "base/base.h"
 #include "study/progress.h"
 #include "study/schedule_order.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a comparison or a search for people and scripts. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/text.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Local search over the integers that steer a list scheduler. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "schedule/builder.h"
 #include "stepsim/result.h"
@@ -299,9 +295,7 @@ static int polish(struct search *x)
     int rc = ss_search_measure(q, x->best, &before, NULL);
     if (rc || ss_search_length(q, &before) <= ss_search_lower_bound(q) * (1 + 1e-12))
         return rc;
-    rc = ss_schedule_copy(x->best, &s, NULL);
-    if (rc)
-        return rc;
+    SS_TRY(ss_schedule_copy(x->best, &s, NULL));
     after = before;
     rc = ss_search_polish(q, polish_steps(q), &x->random, s, &after);
     if (!rc && ss_search_length(q, &after) < ss_search_length(q, &before)) {

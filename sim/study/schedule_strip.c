@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds when the ranks of a schedule run its slots, by their times or in a replay, for a picture. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "study/schedule_strip.h"
 #include "base/base.h"
 #include "report/follow.h"
-#include "study/schedule_strip.h"
 
 int ss_strip_add(struct ss_schedule_strip *strip, struct ss_slot_time slot)
 {
@@ -172,8 +168,7 @@ int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, doub
 {
     struct ss_schedule_strip *strips = ss_calloc((size_t)n + 1, sizeof *strips);
     int drawn = 0, rc;
-    if (!strips)
-        return ss_nomem(err);
+    SS_NEED(strips, err);
     for (int i = 0; i < n; i++) {
         struct ss_schedule_strip shown = {0};
         const struct ss_summary *summary;

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds on how few GPUs of a platform the weights, gradients and optimizer states of a model fit, by
  * trying layouts. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "plan/bounds.h"
 #include "stepsim/result.h"
@@ -66,11 +62,9 @@ static int changed(const struct ss_scenario *s, const struct layout *l, const ch
     const struct ss_scenario_options like = {.like = s};
     struct ss_request r;
     char batch[48];
-    int rc = ss_request_copy(s->request, &r, NULL);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(s->request, &r, NULL));
     snprintf(batch, sizeof batch, "--mbs 1 --gbs %d", l->nodes * l->per_node / l->tp);
-    rc = ss_study_add_words(&r, words);
+    int rc = ss_study_add_words(&r, words);
     SS_THEN(rc, ss_study_add_words(&r, batch));
     SS_THEN(rc, ss_scenario_build(&r, &like, out, NULL));
     ss_request_free(&r);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes digests that tell one sweep or search from another, for their journals. */
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"

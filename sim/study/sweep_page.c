@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a sweep as a page that needs nothing but a browser: the answer, the picture, the table, the
  * words. */
-#include <math.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/page.h"
@@ -77,8 +75,7 @@ int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base,
 
     ss_page_open(out, "A sweep");
     fputs("<section id=\"answer\">\n<h1>A sweep</h1>\n", out);
-    if (ss_page_paragraphs(answer, s, out))
-        return ss_nomem(err);
+    SS_NEED(!ss_page_paragraphs(answer, s, out), err);
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
     int rc = ss_sweep_write_svg(s, width, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>All figures that decide</h2>\n", out);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts the combinations of a sweep, from words to figures. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/program.h"
 #include "stepsim/scenario.h"
@@ -63,12 +60,10 @@ int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *b
 {
     struct ss_request r;
     struct ss_error why = {0};
-    int rc = ss_request_copy(base, &r, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(base, &r, err));
     ss_sweep_combination(s, i, out);
-    rc = add_words(s, out, &r, &why);
+    int rc = add_words(s, out, &r, &why);
     SS_THEN(rc, predict(s, &r, how, options, out, &why));
     ss_request_free(&r);
     if (ss_status_refuses(rc)) {
@@ -86,11 +81,9 @@ static int row_warnings(const struct ss_sweep *s, int row, const struct ss_reque
                         struct ss_error *err)
 {
     struct ss_request r;
-    int rc = ss_request_copy(base, &r, err);
 
-    if (rc)
-        return rc;
-    rc = add_words(s, &s->rows[row], &r, err);
+    SS_TRY(ss_request_copy(base, &r, err));
+    int rc = add_words(s, &s->rows[row], &r, err);
     SS_THEN(rc, ss_warnings_find(&r, how, out, err));
     if (!rc && premises)
         rc = ss_premises_find(&r, how, s, premises, sizeof s->premises, err);
@@ -162,13 +155,11 @@ static int build(const struct work *w, int f, int i, struct ss_scenario **like, 
     struct ss_scenario *scenario = NULL;
     struct ss_request r;
     struct ss_error why = {0};
-    int rc = ss_request_copy(w->base, &r, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(w->base, &r, err));
     row.at[f] = i;
     how.like = *like;
-    rc = add_words(w->sweep, &row, &r, &why);
+    int rc = add_words(w->sweep, &row, &r, &why);
     SS_THEN(rc, ss_scenario_build(&r, &how, &scenario, &why));
     if (!rc && ss_schedule_is_file(scenario->job->schedule))
         rc = ss_files_add(how.files, scenario->job->schedule, &why);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the flags and values that a sweep varies. */
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/asked.h"
 #include "stepsim/flags.h"

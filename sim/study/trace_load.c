@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code that the readers of traces share: streams, and the list of the work that a GPU ran. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "base/gzip.h"
@@ -51,12 +49,10 @@ static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struc
 int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err)
 {
     FILE *under, *in;
-    int rc = ss_file_open(path, &under, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_file_open(path, &under, err));
     in = ss_gunzip_open(under);
-    rc = in ? read_stream(in, path, reader, out, err) : ss_nomem(err);
+    int rc = in ? read_stream(in, path, reader, out, err) : ss_nomem(err);
     if (in)
         fclose(in);
     fclose(under);
@@ -70,8 +66,7 @@ int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_tra
     FILE *in = fmemopen((void *)(uintptr_t)(len ? text : " "), len ? len : 1, "rb");
     int rc;
 
-    if (!in)
-        return ss_nomem(err);
+    SS_NEED(in, err);
     rc = read_stream(in, name, reader, out, err);
     fclose(in);
     return rc;

@@ -7,11 +7,6 @@
  *   forward-compute:
  *      rank  0: 1204.9
  */
-#include <ctype.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/stats.h"
 #include "study/log_lines.h"
@@ -52,8 +47,7 @@ static int number_after(const char *line, const char *key, double *out)
 
 static int push(struct reader *r, struct ss_log_series *s, double value)
 {
-    if (ss_grow(&s->value, &s->cap, s->n + 1, sizeof *s->value))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&s->value, &s->cap, s->n + 1, sizeof *s->value), r->err);
     s->value[s->n++] = value;
     return SS_OK;
 }
@@ -98,8 +92,7 @@ static int find_timer(struct reader *r, const char *name, size_t len, int *index
         }
     if (log->ntimers == MAX_TIMERS)
         return SS_OK;
-    if (ss_grow(&log->timers, &r->timer_cap, (size_t)log->ntimers + 1, sizeof *log->timers))
-        return ss_nomem(r->err);
+    SS_NEED(!ss_grow(&log->timers, &r->timer_cap, (size_t)log->ntimers + 1, sizeof *log->timers), r->err);
     memset(&log->timers[log->ntimers], 0, sizeof *log->timers);
     memcpy(log->timers[log->ntimers].name, name, len);
     *index = log->ntimers++;

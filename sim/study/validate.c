@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts every row of tables of measured runs and judges the predictions. */
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "layers/kinds.h"
 #include "stepsim/bands.h"
@@ -366,8 +361,7 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
     struct ss_cases cases;
     int rc;
 
-    if (!v)
-        return ss_nomem(err);
+    SS_NEED(v, err);
     rc = opt->timer_rows ? load_timers(opt->timer_rows, v, err) : SS_OK;
     if (!rc && opt->timer_rows)
         rc = ss_data_note("validation", opt->timer_rows, ".csv", opt->files, err);

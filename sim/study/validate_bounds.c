@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds for a mixture whose source does not say what it recomputed: with nothing and with everything
  * recomputed. */
-#include <string.h>
-
 #include "base/base.h"
 #include "study/study_internal.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the notes on a job that was predicted among many, when its scenario is gone. */
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/import.h"
 #include "stepsim/request.h"
@@ -48,11 +46,8 @@ static int add_words(struct ss_request *r, const char *words, struct ss_error *e
 int ss_request_behind(const struct ss_request *base, const char *words, struct ss_request *out,
                       struct ss_error *err)
 {
-    int rc = ss_request_copy(base, out, err);
-
-    if (rc)
-        return rc;
-    rc = add_words(out, words, err);
+    SS_TRY(ss_request_copy(base, out, err));
+    int rc = add_words(out, words, err);
     if (rc)
         ss_request_free(out);
     return rc;
@@ -62,11 +57,9 @@ int ss_warnings_behind(const struct ss_request *base, const char *words,
                        const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
 {
     struct ss_request r;
-    int rc = ss_request_behind(base, words, &r, err);
 
-    if (rc)
-        return rc;
-    rc = ss_warnings_find(&r, how, out, err);
+    SS_TRY(ss_request_behind(base, words, &r, err));
+    int rc = ss_warnings_find(&r, how, out, err);
     ss_request_free(&r);
     return rc;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Items that workers begin before a list asks for them, so that nobody idles while the last items of a list are worked at. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "workers/deal.h"
 

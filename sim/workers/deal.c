@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workers/deal.h"
 
-#include <stdlib.h>
-
 #include "base/base.h"
 
 /* An item may end the process that works at it this often. */

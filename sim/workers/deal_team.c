@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dealing to the other processes of a team. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "workers/deal.h"
 

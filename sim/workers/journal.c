@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -273,8 +271,7 @@ int ss_journal_open(const char *path, int resume, const struct ss_journal_head *
 {
     struct ss_journal *j = ss_calloc(1, sizeof *j);
     int rc = SS_OK;
-    if (!j)
-        return ss_nomem(err);
+    SS_NEED(j, err);
     j->fd = -1;
     j->path = strdup(path);
     j->room = most(head->size) + 256;

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "workers/deal.h"
@@ -255,8 +253,7 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     struct ss_crew *c = ss_calloc(1, sizeof *c);
     struct ss_team *team = pool->workers.team;
     int n = pool->workers.n > 0 ? pool->workers.n : team ? 1 : ss_pool_cores();
-    if (!c)
-        return ss_nomem(err);
+    SS_NEED(c, err);
     n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
     c->pool = pool;
     c->team = team;

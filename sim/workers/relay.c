@@ -2,8 +2,6 @@
 #include "workers/relay.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 
@@ -141,8 +139,7 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
     struct service s = {.relay = r, .team = r->pool->workers.team, .n = n, .answers = answers};
     s.list = ss_team_next_list(s.team);
     s.answer = malloc(r->pool->size);
-    if (!s.answer)
-        return ss_nomem(err);
+    SS_NEED(s.answer, err);
     say_ready(&s);
     while (!s.done) {
         take_messages(&s);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands behind ss_ask share. Functions return 0 or a negative SS_ERR_*. */
-#ifndef SS_ASK_ASK_H
-#define SS_ASK_ASK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -83,5 +82,3 @@ typedef int ss_ask_answer(struct ss_ask *a, int n, char **words, FILE *out, int 
                           struct ss_error *err);
 ss_ask_answer ss_ask_run, ss_ask_plan, ss_ask_explain, ss_ask_check, ss_ask_compare, ss_ask_sweep,
     ss_ask_search, ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_doctor, ss_ask_version;
-
-#endif

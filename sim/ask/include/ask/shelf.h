@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one answer leaves for the next. A shelf is one answer's at a time; none changes an answer, for a
  * file that has changed empties it, as another folder or STEPSIM_DATA does. */
-#ifndef SS_ASK_SHELF_H
-#define SS_ASK_SHELF_H
+#pragma once
 
 #include "stepsim/bands.h"
 #include "stepsim/cache.h"
@@ -37,5 +36,3 @@ int ss_shelf_build(struct ss_shelf *shelf, const struct ss_request *r, struct ss
 int ss_shelf_bands(struct ss_shelf *shelf, const struct ss_bands **out, struct ss_error *err);
 /* Returns the options of such a build. */
 struct ss_scenario_options ss_shelf_how(struct ss_shelf *shelf);
-
-#endif

@@ -7,14 +7,13 @@
  *     int status = ss_ask(5, words, &json, &size);     python/stepsim does this by ctypes
  *     ss_ask_free(json);
  */
-#ifndef STEPSIM_ASK_H
-#define STEPSIM_ASK_H
+#pragma once
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /*
  * Answers words[0 .. n-1] as the program does under --json, with the native engine where the words name none. Commands: run, plan, explain, check,
@@ -45,7 +44,4 @@ void ss_asker_free(struct ss_asker *asker);
 /* Frees a document. NULL is allowed. */
 void ss_ask_free(char *json);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this installation and this machine can do: data, engines, modules, versions of libraries, and one job
  * on both engines. */
-#ifndef STEPSIM_DOCTOR_H
-#define STEPSIM_DOCTOR_H
+#pragma once
 
 #include <stdio.h>
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_CHECKS_MOST 12
 /* The engines' times of one job differ by at most this, relative. */
@@ -32,7 +29,4 @@ void ss_doctor_run(struct ss_doctor *out);
 /* Writes what `stepsim doctor` prints, as text or as JSON. Error: SS_ERR_IO. */
 int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

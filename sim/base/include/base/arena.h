@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is freed all at once, for the millions of small strings of a large document. */
-#ifndef SS_BASE_ARENA_H
-#define SS_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void *ss_arena_take(struct ss_arena *arena, size_t size, size_t align);
 /* Returns a copy of text[0 .. len-1] with a final 0; NULL: out of memory. */
 char *ss_arena_text(struct ss_arena *arena, const char *text, size_t len);
 void ss_arena_free(struct ss_arena *arena);
-
-#endif

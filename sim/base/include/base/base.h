@@ -1,16 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Helpers that every room uses. They are not installed. */
-#ifndef SS_BASE_H
-#define SS_BASE_H
+/* Helpers that every room uses, and the headers of the C library that most files need: who includes this one does not name them again.
+ * They are not installed. */
+#pragma once
 
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "stepsim/error.h"
 #include "stepsim/units.h"
+
+/* Leaves the function with the error of missing memory where the pointer is NULL, or the condition false. */
+#define SS_NEED(got, err)                                                                                    \
+    do {                                                                                                     \
+        if (!(got))                                                                                          \
+            return ss_nomem(err);                                                                            \
+    } while (0)
 
 #define SS_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define SS_MIB (1024.0 * 1024.0)
@@ -210,5 +222,3 @@ const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);
 void ss_xml_free(struct ss_xml *doc);
 /* Writes the text with & < > " escaped. */
 void ss_xml_escape(FILE *out, const char *text);
-
-#endif

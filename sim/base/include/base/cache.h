@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that put things into a cache and take them out (stepsim/cache.h). */
-#ifndef SS_BASE_CACHE_H
-#define SS_BASE_CACHE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, s
                  void (*destroy)(void *));
 /* Gives back a thing that was taken. */
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comma-separated values of RFC 4180: quotes, doubled quotes, line breaks inside quotes. */
-#ifndef SS_CSV_H
-#define SS_CSV_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int ss_csv_whole(const struct ss_csv *csv, size_t row, int column, int64_t low, 
 
 /* Writes one field, in quotes where it needs them. */
 void ss_csv_write(FILE *out, const char *text);
-
-#endif

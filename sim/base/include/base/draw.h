@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random numbers of a law made from random bits. The numbers are the same on every machine; bits made from a
  * counter give them in any order of asking. */
-#ifndef SS_BASE_DRAW_H
-#define SS_BASE_DRAW_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ static inline double ss_normal(uint64_t bits, uint64_t turn)
 {
     return sqrt(-2 * log(ss_uniform(bits))) * cos(6.283185307179586 * ss_uniform(turn));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_GZIP_H
-#define SS_GZIP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@ FILE *ss_gzip_open(FILE *under);
  * cut or damaged is an error of the stream, EBADMSG. fclose leaves `under` open. NULL: out of memory. */
 FILE *ss_gunzip_open(FILE *under);
 const char *ss_gzip_version(void); /* of zlib */
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a process that fork made. A plain exit would write the parent's buffers and run its handlers a
  * second time. */
-#ifndef SS_BASE_LEAVE_H
-#define SS_BASE_LEAVE_H
+#pragma once
 
 #include <unistd.h>
 
@@ -24,5 +23,3 @@ _Noreturn static inline void ss_leave(int status)
 {
     ss_keep_counts(), _exit(status);
 }
-
-#endif

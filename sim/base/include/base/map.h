@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hash maps of numbers. The same input gives the same map on every machine; nothing reads the slots in their
  * order. */
-#ifndef SS_BASE_MAP_H
-#define SS_BASE_MAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ int ss_map_get(const struct ss_map *m, uint64_t key);
 /* Adds `more` to the value of a key; a new key begins at 0. */
 int ss_map_add(struct ss_map *m, uint64_t key, int more);
 void ss_map_free(struct ss_map *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_STATS_H
-#define SS_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ double ss_median(const double *sorted, size_t n);
 
 /* Returns how often 1 is doubled until it is at least n: log2, rounded up; 0 for n <= 1. */
 int ss_log2_up(int n);
-
-#endif

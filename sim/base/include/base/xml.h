@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Documents that the build has read: texts that are shipped, with their trees as numbers. */
-#ifndef SS_BASE_XML_H
-#define SS_BASE_XML_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int ss_xml_look(const char *text, size_t len, struct ss_arena *arena, struct ss_
 
 /* xml.c. Reads any text by libxml2, as ss_xml_parse. */
 int ss_xml_read(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
-
-#endif

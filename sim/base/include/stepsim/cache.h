@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cache keeps what predictions of like jobs share. A cached thing never changes an answer. */
-#ifndef STEPSIM_CACHE_H
-#define STEPSIM_CACHE_H
+#pragma once
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_cache;
 
@@ -22,7 +19,4 @@ int ss_cache_open(struct ss_cache **out, struct ss_error *err);
  * allowed. */
 void ss_cache_close(struct ss_cache *cache);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -4,14 +4,20 @@
  * The caller may pass NULL there. The function fills the error when it fails and leaves it untouched when it succeeds. When
  * it fails it hands out nothing that must be freed, unless its comment says so. The library prints nothing and never exits.
  */
-#ifndef STEPSIM_ERROR_H
-#define STEPSIM_ERROR_H
+#pragma once
 
 #include <stddef.h>
 
+/* What stands between these two has the names of C in a program of C++, too. */
 #ifdef __cplusplus
-extern "C" {
+#define SS_C_BEGIN extern "C" {
+#define SS_C_END }
+#else
+#define SS_C_BEGIN
+#define SS_C_END
 #endif
+
+SS_C_BEGIN
 
 /* X(symbol, value, exit status of the program, short name used in --json). Values are never used again for something else. */
 #define SS_ERROR_LIST(X)                                                                                     \
@@ -37,6 +43,13 @@ enum ss_status {
 /* Takes the next step of a chain of calls unless an earlier step failed. `rc` holds the status of the first
  * step that failed. */
 #define SS_THEN(rc, step) ((rc) = (rc) ? (rc) : (step))
+/* Leaves the function with the status of a call that failed. */
+#define SS_TRY(...)                                                                                          \
+    do {                                                                                                     \
+        const int ss_tried = (__VA_ARGS__);                                                                  \
+        if (ss_tried)                                                                                        \
+            return ss_tried;                                                                                 \
+    } while (0)
 
 /* Where and why a call failed. The caller owns it and begins with {0}; no text holds a newline. */
 struct ss_error {
@@ -66,7 +79,4 @@ const char *ss_nearest(const char *word, const char *const *names, size_t n);
  * Returns buf. */
 char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

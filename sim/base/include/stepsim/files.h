@@ -4,16 +4,13 @@
  * such a list gives an empty one to the loaders, most often as `files` of their options. A loader that gets
  * NULL keeps nothing. One thread at a time may use a list.
  */
-#ifndef STEPSIM_FILES_H
-#define STEPSIM_FILES_H
+#pragma once
 
 #include <stddef.h>
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* The caller owns the list: it begins with {0} and ends with ss_files_free. */
 struct ss_files {
@@ -31,7 +28,4 @@ int ss_files_have(const struct ss_files *files, const char *path);
 /* Empties the list, which may then be used again. NULL is allowed. */
 void ss_files_free(struct ss_files *files);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

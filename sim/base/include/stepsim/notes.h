@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes: texts for the user that are no errors, such as assumptions and flags that have no effect. */
-#ifndef STEPSIM_NOTES_H
-#define STEPSIM_NOTES_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /* The caller owns the notes: they begin with {0} and end with ss_notes_free. Each text is there once. */
 struct ss_notes {
@@ -20,7 +19,4 @@ int ss_notes_add_all(struct ss_notes *notes, const struct ss_notes *from);
 /* Empties the notes, which may then be used again. NULL is allowed. */
 void ss_notes_free(struct ss_notes *notes);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

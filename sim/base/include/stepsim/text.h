@@ -4,16 +4,13 @@
  * characters (C0, C1) move, colour and overwrite; marks of writing direction show a text as another one. In
  * JSON and in files text stays as it is.
  */
-#ifndef STEPSIM_TEXT_H
-#define STEPSIM_TEXT_H
+#pragma once
 
 #include <stdio.h>
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Makes one line of UTF-8 of the text, which is shortened in place. Each control character of ASCII becomes a
  * blank. Each other order to a terminal, and each byte that is no UTF-8, becomes a '?'. Returns text. */
@@ -40,7 +37,4 @@ size_t ss_text_columns(const char *text, size_t n);
  * the system's words. Call it before the stream is closed. */
 int ss_text_written(FILE *stream, const char *what, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

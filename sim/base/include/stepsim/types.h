@@ -3,12 +3,11 @@
  * Words that several parts of the library share: labels of time, classes of memory, phases, levels. Every
  * quantity of the library is in s, bytes, bytes/s, FLOP or FLOP/s unless its comment names another unit.
  */
-#ifndef STEPSIM_TYPES_H
-#define STEPSIM_TYPES_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /* A label says what a rank does with a moment of its compute stream. compute, recompute and optimizer:
  * kernels run. tp, cp, ep, dp, offload and pp: the rank waits for communication of that kind. The rank idles
@@ -90,7 +89,4 @@ const char *ss_level_name(int level);
 /* Returns the name of a phase (enum ss_phase): "F", "B", "I", "W", "FB", or "unknown". Never NULL. */
 const char *ss_phase_name(int phase);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

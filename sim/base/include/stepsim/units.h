@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers with units as texts: "25GBps" in files and on command lines, 25e9 in the library. No function depends on the locale. */
-#ifndef STEPSIM_UNITS_H
-#define STEPSIM_UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 enum ss_unit {
     SS_UNIT_NONE,      /* plain number                                  */
@@ -36,7 +35,4 @@ int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
 /* Reads a finite number; the text holds nothing else. Returns SS_OK or SS_ERR_INPUT. */
 int ss_parse_double(const char *text, double *out);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

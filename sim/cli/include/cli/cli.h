@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the subcommands share. Only public headers: the program is one user of the library among others. */
-#ifndef SS_CLI_H
-#define SS_CLI_H
+#pragma once
 
 #include "cli/options.h"
 #include "stepsim/stepsim.h"
@@ -243,5 +242,3 @@ int cmd_doctor(int argc, char **argv, struct ss_error *err);
 int cmd_list(int argc, char **argv, struct ss_error *err);
 int cmd_help(int argc, char **argv, struct ss_error *err);
 int cmd_version(int argc, char **argv, struct ss_error *err);
-
-#endif

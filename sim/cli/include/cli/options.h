@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the program beside those of a job. One table makes parsing, help, manual pages and shell
  * completion. A verb takes the options whose rows name it, and refuses all others. */
-#ifndef SS_CLI_OPTIONS_H
-#define SS_CLI_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -129,5 +128,3 @@ int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, st
 int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
 int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
 int cli_read_window(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs of "stepsim schedule" share. Functions return 0 or a negative SS_ERR_*. */
-#ifndef SS_CLI_SCHEDULE_H
-#define SS_CLI_SCHEDULE_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -25,5 +24,3 @@ void cli_schedule_progress_end(const struct cli_meter *m);
 /* Opens the file of the picture. The answer goes to another place. */
 int cli_schedule_picture(const struct cli_flags *f, struct ss_output **output, FILE **out,
                          struct ss_error *err);
-
-#endif

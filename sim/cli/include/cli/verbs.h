@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The commands and their verbs in words; help, manual pages and completion are made from these rows and from those of the
  * options. */
-#ifndef SS_CLI_VERBS_H
-#define SS_CLI_VERBS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -68,5 +67,3 @@ const char *cli_option_right(const struct cli_option *o, char *buf, size_t size)
 /* Row o is of this verb: of its only form or of both (CLI_ONE_FORM), or of this one alone. */
 enum cli_form_of_verb { CLI_ONE_FORM, CLI_ITS_OWN };
 int cli_option_of(const struct cli_option *o, int verb, enum cli_form_of_verb form);
-
-#endif

@@ -4,8 +4,7 @@
  * in sim/comm that says both, and one word in SS_ALGORITHM_LIST. The fastest algorithm that can do a
  * collective does it.
  */
-#ifndef SS_COMM_COLLECTIVE_H
-#define SS_COMM_COLLECTIVE_H
+#pragma once
 
 #include "stepsim/communicator.h"
 #include "stepsim/library.h"
@@ -287,5 +286,3 @@ struct ss_traffic ss_traffic_inside(const struct ss_net *net, double factor, dou
 double ss_ring_far(const struct ss_group_shape *g);
 /* Returns the latency of a ring's steps round all members, with plain messages. */
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g);
-
-#endif

@@ -4,16 +4,13 @@
  * the streams of a program and the labels of waiting time all read this one table, so a new communicator is
  * one row.
  */
-#ifndef STEPSIM_COMMUNICATOR_H
-#define STEPSIM_COMMUNICATOR_H
+#pragma once
 
 #include <stddef.h>
 
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Axes of the rank grid. X(symbol, name) */
 #define SS_AXIS_LIST(X)                                                                                      \
@@ -168,7 +165,4 @@ int ss_stream_count(int experts);
 /* Returns 1 when collectives of the stream are posted inside layers, 0 when between slots. */
 int ss_stream_in_layers(int stream);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

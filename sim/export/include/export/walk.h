@@ -5,8 +5,7 @@
  * computation before their post and on the previous one of their queue; the computation behind a wait depends
  * on what it waits for.
  */
-#ifndef SS_EXPORT_WALK_H
-#define SS_EXPORT_WALK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ int ss_export_walk(struct ss_export *x, int rank, const struct ss_export_walk *w
 int ss_export_kind_of(const struct ss_collective *c);
 /* The program that is written. */
 const struct ss_program *ss_export_program(const struct ss_export *x);
-
-#endif

@@ -4,17 +4,14 @@
  * (ASTRA-sim). One of their ranks is a class of the program; a program that was lowered unfolded has a class
  * for each GPU. docs/reference/formats-export.md says what the formats keep.
  */
-#ifndef STEPSIM_EXPORT_H
-#define STEPSIM_EXPORT_H
+#pragma once
 
 #include <stdio.h>
 
 #include "stepsim/error.h"
 #include "stepsim/program.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* A checked program (ss_program_check) that is being written; the program must stay until ss_export_free. */
 struct ss_export;
@@ -32,7 +29,4 @@ int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err
 /* Frees an export. NULL is allowed. */
 void ss_export_free(struct ss_export *x);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

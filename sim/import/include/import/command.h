@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launch commands of frameworks whose options are not Megatron's. */
-#ifndef SS_IMPORT_COMMAND_H
-#define SS_IMPORT_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -81,5 +80,3 @@ const char *ss_command_value(const struct ss_words *words, size_t first, size_t 
 bool ss_begins_json(const char *text, size_t len);
 /* Returns true if a line of a text begins with `begin`; `indented` true: blanks may stand before it. */
 bool ss_has_line(const char *text, size_t len, const char *begin, bool indented);
-
-#endif

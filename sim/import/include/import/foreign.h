@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kinds of YAML that are recognised by their contents. Each is a row of foreign.c and has a keymap. */
-#ifndef SS_IMPORT_FOREIGN_H
-#define SS_IMPORT_FOREIGN_H
+#pragma once
 
 #include "import/command.h"
 #include "import/import.h"
@@ -42,5 +41,3 @@ const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);
 int ss_nanotron_command_sniff(const struct ss_words *words, const struct ss_command *c);
 int ss_nanotron_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                             struct ss_error *err);
-
-#endif

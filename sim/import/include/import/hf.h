@@ -5,8 +5,7 @@
  * (huggingface/accelerate@16cb6eb:src/accelerate/commands/config/config_args.py). They are read as one tree with the maps `args`,
  * `deepspeed` and `accelerate`, of which each node knows its own file.
  */
-#ifndef SS_IMPORT_HF_H
-#define SS_IMPORT_HF_H
+#pragma once
 
 #include "import/command.h"
 #include "import/reading.h"
@@ -141,5 +140,3 @@ static inline bool ss_hf_is_auto(const struct ss_tree_node *node)
 {
     return ss_tree_is(node, "auto");
 }
-
-#endif

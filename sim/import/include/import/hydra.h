@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What Hydra and OmegaConf do with a tree: overrides on a command line, and texts that stand for other values. */
-#ifndef SS_IMPORT_HYDRA_H
-#define SS_IMPORT_HYDRA_H
+#pragma once
 
 #include "import/import.h"
 #include "import/tree.h"
@@ -37,5 +36,3 @@ int ss_hydra_take(struct ss_request *r, struct ss_words *words, struct ss_error 
 /* Takes the overrides out of the words from word `first` on, and applies them. */
 int ss_hydra_overrides(struct ss_tree *tree, struct ss_words *words, size_t first, bool loose,
                        struct ss_error *err);
-
-#endif

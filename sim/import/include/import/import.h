@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the readers of requests share. */
-#ifndef SS_IMPORT_H
-#define SS_IMPORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -225,5 +224,3 @@ int ss_launch_files(struct ss_words *out, const char *script, const struct ss_ca
  * into them. Errors: those of ss_launch_read, SS_ERR_USAGE. */
 int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cluster *cluster,
                    struct ss_notes *notes, struct ss_error *err);
-
-#endif

@@ -17,8 +17,7 @@
  * A key that no row has is unknown. A row of a key that has no effect, or is refused, is also of all keys below it; no other row may
  * then read one of these, so that a misspelt name never falls under it.
  */
-#ifndef SS_IMPORT_KEYMAP_H
-#define SS_IMPORT_KEYMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ void ss_keymap_free(struct ss_keymap *map);
 const struct ss_key_row *ss_keymap_find(const struct ss_keymap *map, const char *path);
 /* Returns true if keys below this path have rows. */
 bool ss_keymap_is_section(const struct ss_keymap *map, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which launchers stand before a script, and which numbers they name. */
-#ifndef SS_IMPORT_LAUNCHER_H
-#define SS_IMPORT_LAUNCHER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -63,5 +62,3 @@ int ss_launcher_hosts(const struct ss_words *words, const char *name, int64_t *h
  * tell them. */
 int ss_launcher_config(const struct ss_words *words, struct ss_launcher_layer_said *said,
                        struct ss_error *err);
-
-#endif

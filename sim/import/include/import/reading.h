@@ -16,8 +16,7 @@
  * A key that is read marks its node of the tree, and functions may ask for keys alone that a row has: so each key of a configuration
  * becomes a flag, is told to be without effect, is refused, or is told to be unknown.
  */
-#ifndef SS_IMPORT_READING_H
-#define SS_IMPORT_READING_H
+#pragma once
 
 #include "import/import.h"
 #include "import/keymap.h"
@@ -141,5 +140,3 @@ void ss_reading_value(struct ss_reading *r, const struct ss_tree_node *node, con
 
 /* reading_rows.c: applies a row for a key that is refused or has no effect. */
 void ss_reading_settle(struct ss_reading *r, const struct ss_key_row *row, struct ss_tree_node *node);
-
-#endif

@@ -8,8 +8,7 @@
  * are in PATH: text tools, which are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun,
  * mpirun ...), which run what they were given. Any other name does nothing and is recorded as that.
  */
-#ifndef SS_IMPORT_SANDBOX_H
-#define SS_IMPORT_SANDBOX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -205,5 +204,3 @@ int ss_sandbox_limit(int trust);
 int ss_calls_send(int fd, const char *folder);
 /* Takes `len` bytes that ss_calls_send wrote. Error: SS_ERR_NOMEM, SS_ERR_IO where they are none. */
 int ss_calls_take(struct ss_calls *calls, const char *data, size_t len, struct ss_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * The text of a shell script as words: assignments, conditions and arithmetic are followed, and nothing is run. What the text gives no value
  * stands in words as a gap, SS_GAP NAME SS_GAP_END; so does what a program would have written.
  */
-#ifndef SS_IMPORT_SHELL_H
-#define SS_IMPORT_SHELL_H
+#pragma once
 
 #include "import/import.h"
 
@@ -48,5 +47,3 @@ int ss_shell_test(struct ss_shell *s, const struct ss_words *words, size_t first
 /* Follows a text. Returns s->rc: SS_OK or SS_ERR_NOMEM. */
 int ss_shell_run(struct ss_shell *s, const char *text, size_t len);
 void ss_shell_free(struct ss_shell *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The columns of a table of measured runs, and the words that they stand for. */
-#ifndef SS_TABLE_INTERNAL_H
-#define SS_TABLE_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int ss_table_add_flags(const struct ss_table_row *r, const struct ss_request *co
  * those of ss_table_request and of the words. */
 int ss_table_asked(const struct ss_table *t, int row, struct ss_asked *asked, struct ss_notes *notes,
                    struct ss_error *err);
-
-#endif

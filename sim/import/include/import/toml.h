@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TOML, the configuration language of torchtitan until 2026. */
-#ifndef SS_IMPORT_TOML_H
-#define SS_IMPORT_TOML_H
+#pragma once
 
 #include "import/tree.h"
 
@@ -34,5 +33,3 @@ int ss_toml_wrong(struct ss_toml *r, const char *what);
 int ss_toml_quoted(struct ss_toml *r, int may_go_on);
 /* Reads a value without quotes into r->text. */
 int ss_toml_bare(struct ss_toml *r);
-
-#endif

@@ -4,8 +4,7 @@
  * since 2026 --debug.save_config_file). Names of keys are those of pytorch/torchtitan@40b54e4:torchtitan/config/job_config.py, before
  * them those of @9dec370:torchtitan/config_manager.py, behind them those of @b5bcd76:torchtitan/config/configs.py.
  */
-#ifndef SS_IMPORT_TORCHTITAN_H
-#define SS_IMPORT_TORCHTITAN_H
+#pragma once
 
 #include "import/command.h"
 #include "import/reading.h"
@@ -47,5 +46,3 @@ void ss_titan_recompute(struct ss_reading *r, struct ss_tree_node *node);
 void ss_titan_compile(struct ss_reading *r, struct ss_tree_node *node);
 void ss_titan_precision(struct ss_reading *r, struct ss_tree_node *node);
 void ss_titan_optimizer(struct ss_reading *r, struct ss_tree_node *node);
-
-#endif

@@ -12,8 +12,7 @@
  * All texts and nodes belong to the tree. Limits: 8 MiB of text, 64 levels, 131,072 nodes (those of aliases are counted each time),
  * 4,096 names in a map. Nothing of a file is resolved, run or fetched: a tag is a text.
  */
-#ifndef SS_IMPORT_TREE_H
-#define SS_IMPORT_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ int ss_tree_fail(const struct ss_tree_node *node, int code, struct ss_error *err
 struct ss_tree_node *ss_tree_unread(const struct ss_tree *tree, const struct ss_tree_node *last);
 
 const char *ss_yaml_version(void); /* of libyaml */
-
-#endif

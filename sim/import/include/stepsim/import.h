@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Command lines and files as words of a request. */
-#ifndef STEPSIM_IMPORT_H
-#define STEPSIM_IMPORT_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/request.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /*
  * Adds the words argv[0 .. argc-1], without the name of a program, to *r, which ss_request_init made. The
@@ -24,7 +21,4 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
 int ss_request_read_text(struct ss_request *r, const char *text, size_t len, const char *file,
                          struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

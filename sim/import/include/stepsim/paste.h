@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text that somebody has at hand, as the words of a job: flags, a launch command or script, a framework's configuration, or the config.json of
  * a model. The text is read and never run, and names no file that is read but those of the data. */
-#ifndef STEPSIM_PASTE_H
-#define STEPSIM_PASTE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -11,9 +10,7 @@
 #include "stepsim/notes.h"
 #include "stepsim/request.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_PASTE_MOST 65536 /* bytes of a text */
 
@@ -32,7 +29,4 @@ int ss_paste_read(const char *text, size_t len, const char *values, struct ss_pa
 /* Frees what was read. */
 void ss_pasted_free(struct ss_pasted *p);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of measured runs: CSV with the columns of docs/reference/formats.md, and their rows as requests. */
-#ifndef STEPSIM_TABLE_H
-#define STEPSIM_TABLE_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/notes.h"
 #include "stepsim/request.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_table;
 /* Reads a table by path, or by name (validation/NAME.csv of the data: "runs"); the caller frees *out with ss_table_free. `notes`,
@@ -49,7 +46,4 @@ int ss_table_request(const struct ss_table *t, int row, struct ss_request *out, 
  * refusal stays as it is, because it is an answer. */
 int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

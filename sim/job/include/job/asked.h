@@ -6,8 +6,7 @@
  *     ss_asked_parse(&asked, request, notes, ignored, &err);   later words beat earlier ones
  *     ss_asked_finish(&asked, ..., &job, &err);                a job, complete and never changed again
  */
-#ifndef SS_ASKED_H
-#define SS_ASKED_H
+#pragma once
 
 #include "stepsim/job.h"
 
@@ -88,5 +87,3 @@ int ss_asked_check_given(const struct ss_asked *asked, const struct ss_request *
 int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, const struct ss_stack *stack,
                     int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_job *job,
                     struct ss_error *err);
-
-#endif

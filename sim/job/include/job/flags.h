@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every argument of Megatron-LM and what is done with it; docs/reference/flags.md is written from these tables. */
-#ifndef SS_FLAGS_H
-#define SS_FLAGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -101,5 +100,3 @@ int ss_flag_nearest(const char *name, char *buf, size_t size);
 int ss_flag_apply(const struct ss_flag_setter *s, struct ss_asked *asked, int n, char *const *values,
                   char *buf, size_t size, const char **why);
 const char *ss_flag_treatment_name(int treatment);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags that take more than storing a number. */
-#ifndef SS_FLAGS_SET_H
-#define SS_FLAGS_SET_H
+#pragma once
 
 #include "job/asked.h"
 #include "job/flags.h"
@@ -44,5 +43,3 @@ extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss
 /* Reads Megatron's moe_freq_type: a whole number into *every, whose meaning the flag decides; or a
  * Python-like list into *rule. *why gets the reason on SS_ERR_INPUT. */
 int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why);
-
-#endif

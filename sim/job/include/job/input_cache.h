@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cache of inputs: platforms, stacks, models, loads of experts and rows of packed sequences that like
  * scenarios have read from files. */
-#ifndef SS_LOADED_H
-#define SS_LOADED_H
+#pragma once
 
 #include "base/csv.h"
 #include "job/asked.h"
@@ -47,5 +46,3 @@ int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked
                           struct ss_files *files, struct ss_job *job, struct ss_error *err);
 /* Adds the files that a finished job was read from, loads of experts and lengths of documents; `files` may be NULL. */
 int ss_input_cache_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err);
-
-#endif

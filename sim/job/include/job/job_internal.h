@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the job reader share. */
-#ifndef SS_JOB_INTERNAL_H
-#define SS_JOB_INTERNAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -173,5 +172,3 @@ void ss_job_blame(struct ss_finish *f, const char *flags);
 
 /* scenario_scale.c: SS_ERR_USAGE with what to set instead where a prop that may be set changes no prediction. */
 int ss_set_refuses(int prop, const char *option, struct ss_error *err);
-
-#endif

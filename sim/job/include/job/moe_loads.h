@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads of experts in a file (docs/reference/formats.md, "Loads of experts"). */
-#ifndef SS_MOE_LOADS_H
-#define SS_MOE_LOADS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ int ss_moe_loads_parse(const char *text, size_t len, const char *name, int exper
                        struct ss_moe_loads *out, struct ss_error *err);
 int ss_moe_loads_read(const char *path, int experts, int top_k, struct ss_moe_loads *out,
                       struct ss_error *err);
-
-#endif

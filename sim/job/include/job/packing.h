@@ -4,8 +4,7 @@
  * (docs/reference/model.md, "Packed sequences"). The functions map numbers to numbers and know no job. The
  * same input gives the same rows on every machine.
  */
-#ifndef SS_PACKING_H
-#define SS_PACKING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ double ss_document_keys(double length, double window, double chunk);
 
 /* Squares of the k-th row that is drawn, over their mean: the same seed and k give the same row. */
 double ss_packing_draw(const struct ss_packing *packing, uint64_t k);
-
-#endif

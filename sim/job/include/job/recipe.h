@@ -3,8 +3,7 @@
  * Recipes: what a framework's release sets for a model on a card, of which published tables and people say little. workloads/recipes.csv has
  * them, a row each, with its source; workloads/recipes.py makes the file.
  */
-#ifndef SS_RECIPE_H
-#define SS_RECIPE_H
+#pragma once
 
 #include "base/csv.h"
 #include "stepsim/request.h"
@@ -52,5 +51,3 @@ int ss_recipe_has_layout(const struct ss_request *r);
  * them where they give no precision, and no recipe, for a recipe is of a layout; a note says where the stack's release has one. Words of
  * files are copied as they are. The caller frees *out with ss_request_free, unless the call fails. Errors: SS_ERR_UNSUPPORTED (--recipe auto), SS_ERR_NOMEM, those of reading workloads/recipes.csv. */
 int ss_request_open(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
-
-#endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The flags of a job, for programs that list or complete them; docs/reference/flags.md is made from the same tables. */
-#ifndef STEPSIM_FLAGS_H
-#define STEPSIM_FLAGS_H
+#pragma once
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /* One flag. All texts are static, or live until the next call. */
 struct ss_flag_info {
@@ -44,7 +43,4 @@ enum ss_flag_effect ss_flag_effect(const char *name, const char **why);
 /* Returns 1 when both names mean one flag: "--tp" and "--tensor-model-parallel-size". */
 int ss_flag_same(const char *a, const char *b);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -3,8 +3,7 @@
  * One training job in the words of Megatron-LM (core 0.8 and Megatron-LM 240718; docs/reference/flags.md).
  * Once a scenario is built (stepsim/scenario.h) the job is complete and const.
  */
-#ifndef STEPSIM_JOB_H
-#define STEPSIM_JOB_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,9 +14,7 @@
 #include "stepsim/request.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Layers of each virtual stage by --pipeline-model-parallel-layout; n 0: not given. */
 #define SS_LAYOUT_MAX 512
@@ -137,7 +134,4 @@ const char *ss_job_word(const char *flag, int value);
 /* Returns the model chunks of a rank, 1 without interleaving. */
 int ss_job_chunks(const struct ss_job *job);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

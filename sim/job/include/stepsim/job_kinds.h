@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a job's fields: the words of its flags as enums and sets. */
-#ifndef STEPSIM_JOB_KINDS_H
-#define STEPSIM_JOB_KINDS_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /* Only a flag says AUTO; a finished job has one of the others. */
 enum ss_attention { SS_ATTENTION_AUTO, SS_ATTENTION_FLASH, SS_ATTENTION_FUSED, SS_ATTENTION_UNFUSED };
@@ -103,7 +102,4 @@ enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
 enum ss_muon_tp { SS_MUON_BLOCKWISE, SS_MUON_DUPLICATED, SS_MUON_DISTRIBUTED };
 enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

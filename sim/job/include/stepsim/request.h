@@ -9,8 +9,7 @@
  *     ss_scenario_build(&r, NULL, &scenario, &err); stepsim/scenario.h
  *     ss_request_free(&r);
  */
-#ifndef STEPSIM_REQUEST_H
-#define STEPSIM_REQUEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,9 +18,7 @@
 #include "stepsim/files.h"
 #include "stepsim/notes.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* A place where words stand: a file, or the command line. The words of a later place beat those of an earlier
  * one. A flag and its values stand in one place. */
@@ -129,7 +126,4 @@ char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_
 /* Does so with n words. */
 char *ss_request_words(const struct ss_request *r, size_t first, size_t n, char *buf, size_t size);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

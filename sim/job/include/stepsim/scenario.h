@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scenario: a job, and the software and cluster that it runs on, complete. */
-#ifndef STEPSIM_SCENARIO_H
-#define STEPSIM_SCENARIO_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/notes.h"
 #include "stepsim/platform.h"
 #include "stepsim/request.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_job;
 struct ss_stack;
@@ -73,7 +70,4 @@ const char *ss_scale_group(int i, const char **doc);
 int ss_sets_apply(const struct ss_request *r, struct ss_platform *platform, struct ss_stack *stack,
                   struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hugging Face's config.json while it is read: what the file and its family say, and which keys were asked for. */
-#ifndef SS_MODEL_CONFIG_H
-#define SS_MODEL_CONFIG_H
+#pragma once
 
 #include <jansson.h>
 
@@ -119,5 +118,3 @@ void ss_config_not_priced(struct ss_model *m, const char *key);
 void ss_config_missing(const struct ss_config *c);
 /* Names in m->not_priced what the config says and no reader asked for. */
 void ss_config_unread(struct ss_config *c, struct ss_model *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers of models and jobs share. */
-#ifndef SS_MODEL_INTERNAL_H
-#define SS_MODEL_INTERNAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -75,5 +74,3 @@ static inline int ss_model_compresses(const struct ss_model *m)
 }
 /* Returns the letter of a kind of layers by the word of a config.json ("mamba"); 0: it is none. */
 char ss_model_layer_letter(const char *word);
-
-#endif

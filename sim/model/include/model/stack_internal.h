@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_STACK_INTERNAL_H
-#define SS_STACK_INTERNAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ const char *ss_release_nearest(const char *const *names, size_t n, const char *n
 
 /* Notes that the stack is another release than the one that was asked for, where it is. `notes` may be NULL. */
 void ss_stack_note(const struct ss_stack *s, struct ss_notes *notes);
-
-#endif

@@ -3,16 +3,13 @@
  * Models: the shape of a transformer, from a Hugging Face config.json or from Megatron's flags. A struct ss_model holds no
  * memory and needs no free.
  */
-#ifndef STEPSIM_MODEL_H
-#define STEPSIM_MODEL_H
+#pragma once
 
 #include <stdint.h>
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 enum ss_norm { SS_NORM_LAYERNORM, SS_NORM_RMSNORM };
 /* Only a flag says YARN: a complete job has ROPE and `yarn`. */
@@ -135,7 +132,4 @@ void ss_encoder_model(const struct ss_encoder *e, struct ss_model *out);
 /* Returns the rows of the vocabulary after Megatron's padding to a multiple of divisible_by * tp. */
 int ss_model_padded_vocab(const struct ss_model *m, int divisible_by, int tp);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -3,17 +3,14 @@
  * Stacks: profiles of software, one for each release of a framework. A stack says what the release fuses, how well it uses a
  * card and what its defaults are; stack_props.h lists the props. A struct ss_stack holds no memory and needs no free.
  */
-#ifndef STEPSIM_STACK_H
-#define STEPSIM_STACK_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* The stack of a job that names none: the release with which the H800 measurements were made. */
 #define SS_DEFAULT_STACK "megatron-2407"
@@ -30,7 +27,4 @@ int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_fil
  * &err). Error: SS_ERR_INPUT (no such prop, or no value of it). */
 int ss_stack_set(struct ss_stack *s, const char *id, const char *value, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

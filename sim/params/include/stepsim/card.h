@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A card: what one GPU is, and how kernels and collectives run on it. */
-#ifndef STEPSIM_CARD_H
-#define STEPSIM_CARD_H
+#pragma once
 
 #include "stepsim/curve_props.h"
+#include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /*
  * Facts of a card and of how its kernels run, one row a <prop>.
@@ -180,7 +178,4 @@ struct ss_card {
 #undef X
 };
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

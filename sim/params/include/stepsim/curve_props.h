@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of a card's kernels alone on it, in short bursts without a power limit (docs/design/curves.md). */
-#ifndef STEPSIM_CURVE_PROPS_H
-#define STEPSIM_CURVE_PROPS_H
+#pragma once
 
 /*
  * Rows of SS_CARD_PROPS (stepsim/card.h). A number is a share of what the data sheet has, cycles of an SM's clock, or a latency,
@@ -192,5 +191,3 @@ enum {
     SS_CURVE_PROPS(X)
 #undef X
 };
-
-#endif

@@ -13,17 +13,14 @@
  *
  * (numbers: not whole numbers and not words.) "stepsim list props" prints the registry.
  */
-#ifndef STEPSIM_PARAMS_H
-#define STEPSIM_PARAMS_H
+#pragma once
 
 #include "stepsim/card.h"
 #include "stepsim/error.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/units.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* The value of ss.host.check where PyTorch checks collectives and nothing else is known: four messages of gloo between two processes of
  * one host take 145 us in the fastest hundredth of 1,000 checks (its release of May 2022 over loopback, two cores of a Xeon). */
@@ -177,7 +174,4 @@ double ss_prop_get(int index, const void *of);
 /* Sets that value without a check of its range. */
 void ss_prop_put(int index, void *of, double value);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Precisions of matrix products, and recipes by which linear layers make the few-bit copies that they
  * multiply: a row each. */
-#ifndef STEPSIM_PRECISION_H
-#define STEPSIM_PRECISION_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /*
  * Precision of the products of linear layers. fp32 matmuls run as TF32 where the card has tensor cores for it. In bits: an element.
@@ -84,7 +83,4 @@ int ss_precision_find(const char *word, int *recipe);
 /* Returns bytes of an element of what a recipe multiplies, with its share of the scale of its block: 1 + 1/32 in mxfp8. */
 double ss_recipe_bytes(int recipe);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

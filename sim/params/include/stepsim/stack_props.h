@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The props of a stack: what a framework release fuses and how well it uses a card. stack.h loads them. */
-#ifndef STEPSIM_STACK_PROPS_H
-#define STEPSIM_STACK_PROPS_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "stepsim/error.h"
+
+SS_C_BEGIN
 
 /*
  * X(field, prop id, unit, default, low, high, meaning); all are <prop> of workloads/stacks/NAME.xml.
@@ -439,7 +438,4 @@ struct ss_stack {
 #undef X
 };
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

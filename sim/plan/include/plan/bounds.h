@@ -6,8 +6,7 @@
  * beside backwards, kernels and what the best partner leaves of the exchanges. What the host takes is told apart, for the
  * schedule decides whether the host goes ahead of the GPU (docs/design/host.md).
  */
-#ifndef SS_PLAN_BOUNDS_H
-#define SS_PLAN_BOUNDS_H
+#pragma once
 
 #include "stepsim/error.h"
 
@@ -83,5 +82,3 @@ double ss_plan_bounds_ahead(const struct ss_stage_bounds *s, int microbatches, i
 /* Returns 1 when the layers of a job cost the same (`even`), so that jobs which differ only in their chunks have
  * equal bounds. alike: ss_layers_alike of the job. */
 int ss_plan_bounds_is_even(const struct ss_job *job, int alike);
-
-#endif

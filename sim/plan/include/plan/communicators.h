@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The groups of a job's communicators (stepsim/communicator.h) on the GPUs that its ranks have. */
-#ifndef SS_PLAN_COMMUNICATORS_H
-#define SS_PLAN_COMMUNICATORS_H
+#pragma once
 
 #include "comm/collective.h"
 #include "stepsim/plan.h"
@@ -91,5 +90,3 @@ int ss_comm_has_flows(const struct ss_plan *plan, int comm);
 int ss_comm_in_closed_form(const struct ss_plan *plan, int comm);
 /* Returns the rank on pipeline stage `stage` whose other coordinates are those of `rank`. */
 int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage);
-
-#endif

@@ -4,8 +4,7 @@
  * fabric to the GPU of the source's node that is on the target's rail, and from there over its NIC (PXN), so
  * no flow changes rails.
  */
-#ifndef SS_PLAN_EXCHANGE_H
-#define SS_PLAN_EXCHANGE_H
+#pragma once
 
 #include "plan/communicators.h"
 
@@ -64,5 +63,3 @@ void ss_rail_links_visit_near(struct ss_rail_links *l, const struct ss_exchange 
                               void *ctx);
 void ss_rail_links_visit_handed(struct ss_rail_links *l, const struct ss_exchange *e, ss_pairs_visitor visit,
                                 void *ctx);
-
-#endif

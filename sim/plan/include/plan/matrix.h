@@ -10,8 +10,7 @@
  * tokens go from a member to the member at its place on each other node; inside a node, copies go from where
  * tokens arrive to the other members.
  */
-#ifndef SS_PLAN_MATRIX_H
-#define SS_PLAN_MATRIX_H
+#pragma once
 
 #include "plan/communicators.h"
 
@@ -30,5 +29,3 @@ static inline double ss_groups_amount(const struct ss_groups *g, int hop, int wa
     return way == SS_WAY_THERE ? g->give[far][from] * g->take[far][to]
                                : g->take[far][from] * g->give[far][to];
 }
-
-#endif

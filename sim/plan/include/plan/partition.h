@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Partition of ranks, flows and links by colour refinement (Weisfeiler-Lehman). A colour is a hash of what a
  * rank, flow or link sees; things of one colour are alike. */
-#ifndef SS_PLAN_PARTITION_H
-#define SS_PLAN_PARTITION_H
+#pragma once
 
 #include "plan/plan_internal.h"
 
@@ -56,5 +55,3 @@ void ss_partition_take(struct ss_partition *c);
 int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err);
 int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c,
                                 struct ss_error *err);
-
-#endif

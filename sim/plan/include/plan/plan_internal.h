@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of ss_plan_build; each fills its own arrays of the plan. */
-#ifndef SS_PLAN_PLAN_INTERNAL_H
-#define SS_PLAN_PLAN_INTERNAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -208,5 +207,3 @@ int ss_plan_issues_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err);
-
-#endif

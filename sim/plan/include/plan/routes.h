@@ -4,8 +4,7 @@
  * kind, and all that a program sends is such a flow. A hop to several members has one kind for each. Ranks
  * and links are those that stand for all (plan/symmetry.h), by their numbers there.
  */
-#ifndef SS_PLAN_ROUTES_H
-#define SS_PLAN_ROUTES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -66,5 +65,3 @@ static inline int ss_routes_all_links(const struct ss_plan *plan, const struct s
 }
 /* Writes name, kind and latency of a link or port by its number among all. */
 void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out);
-
-#endif

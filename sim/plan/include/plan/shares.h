@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The shares of links of collectives that the plan's level prices in closed form. */
-#ifndef SS_PLAN_SHARES_H
-#define SS_PLAN_SHARES_H
+#pragma once
 
 #include "plan/routes.h"
 
@@ -15,5 +14,3 @@
  */
 int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const struct ss_net *net,
                           int unlike, int apart, struct ss_groups *groups, int *room, struct ss_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The load that the flows of one group put on links, for shares.c. */
-#ifndef SS_PLAN_SHARING_H
-#define SS_PLAN_SHARING_H
+#pragma once
 
 #include "plan/exchange.h"
 #include "plan/routes.h"
@@ -61,5 +60,3 @@ typedef int ss_sharing_visit(struct ss_sharing *s, int first, ss_pairs_visitor v
 int ss_sharing_note_taken(struct ss_sharing *s, int first, ss_sharing_visit *group);
 /* Writes the name of the worst link. */
 void ss_sharing_name_link(const struct ss_sharing *s, char name[64]);
-
-#endif

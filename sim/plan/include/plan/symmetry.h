@@ -5,8 +5,7 @@
  * others that do the same. One period of ranks therefore stands for all its shifts, and a plan under
  * construction (struct ss_routes) holds ranks and links of that period only.
  */
-#ifndef SS_PLAN_SYMMETRY_H
-#define SS_PLAN_SYMMETRY_H
+#pragma once
 
 #include "plan/communicators.h"
 
@@ -50,5 +49,3 @@ int ss_symmetry_link_at(const struct ss_symmetry *s, int link);
 int ss_symmetry_link(const struct ss_symmetry *s, int at);
 /* Returns where `link` lies after the shift that moves `other` onto the link that stands for it. */
 int ss_symmetry_link_beside(const struct ss_symmetry *s, int link, int other);
-
-#endif

@@ -4,8 +4,7 @@
  * every slot, static memory and classes of equal ranks. ss_plan_build makes a plan; nobody changes it
  * afterwards, and threads may share it.
  */
-#ifndef STEPSIM_PLAN_H
-#define STEPSIM_PLAN_H
+#pragma once
 
 #include "stepsim/cache.h"
 #include "stepsim/chunk.h"
@@ -17,9 +16,7 @@
 #include "stepsim/schedule.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_job;
 struct ss_platform;
@@ -264,7 +261,4 @@ void ss_plan_free(struct ss_plan *plan);
 /* Returns the bytes that a rank of class `cls` has on the device beside tensors: CUDA context, NCCL communicators, flattened gradients (ss.ddp.flat_gradients). */
 double ss_plan_overhead_bytes(const struct ss_plan *plan, int cls);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What reads a platform that is no template: who its GPUs are (foreign.c), and how they reach each other
  * (foreign_routes.c, and foreign_nodes.c where hosts are nodes; foreign_store.c keeps it). */
-#ifndef SS_FOREIGN_H
-#define SS_FOREIGN_H
+#pragma once
 
 #include "base/map.h"
 #include "platform/platform_internal.h"
@@ -50,5 +49,3 @@ int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_pr
 int ss_foreign_nodes_begin(struct ss_foreign_reader *r);
 /* Stores the routes of all GPUs of node src to those of node dst; a route runs between the nodes' hosts. */
 int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const struct ss_pair_route *hosts);
-
-#endif

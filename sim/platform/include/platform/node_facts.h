@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a file tells of one node, in plain values: what each reader hands on (that of hwloc from a child process). */
-#ifndef SS_NODE_FACTS_H
-#define SS_NODE_FACTS_H
+#pragma once
 
 #include "platform/platform_internal.h"
 
@@ -86,5 +85,3 @@ int ss_platform_of_card(const char *name, struct ss_files *files, struct ss_plat
 void ss_import_note(struct ss_import *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Finds the card of the facts: *out is a platform of that card; *own: its NVLinks are no template's. */
 int ss_import_build(struct ss_import *n, struct ss_platform **out, bool *own, struct ss_error *err);
-
-#endif

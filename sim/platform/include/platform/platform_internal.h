@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layer 1, private: what the files of this room share. */
-#ifndef SS_PLATFORM_INTERNAL_H
-#define SS_PLATFORM_INTERNAL_H
+#pragma once
 
 #include "base/base.h"
 #include "stepsim/library.h"
@@ -243,5 +242,3 @@ double ss_foreign_bandwidth(const struct ss_platform *p, int kind);
 /* ---- node_import.c ---- */
 int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
                             char *note, unsigned long note_size, struct ss_error *err);
-
-#endif

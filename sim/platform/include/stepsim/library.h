@@ -3,15 +3,12 @@
  * Libraries of collectives: workloads/libraries/NAME.xml (docs/reference/formats-library.md). A card names the one that it is used
  * with by its prop ss.library; NVIDIA's NCCL where it names none.
  */
-#ifndef STEPSIM_LIBRARY_H
-#define STEPSIM_LIBRARY_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Algorithms that a library may have beside rings. X(symbol, word) */
 #define SS_LIBRARY_ALGORITHM_LIST(X)                                                                         \
@@ -63,7 +60,4 @@ static inline int ss_library_has(const struct ss_library *library, int algorithm
     return (int)(library->algorithms >> algorithm & 1);
 }
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

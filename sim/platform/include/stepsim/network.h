@@ -3,14 +3,11 @@
  * What moves over links: paths, flows, and collectives as phases of flows. Plans, programs and replays share these structs,
  * which know nothing of jobs and models. The plan or program that holds one owns what it points to.
  */
-#ifndef STEPSIM_NETWORK_H
-#define STEPSIM_NETWORK_H
+#pragma once
 
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* What a link is part of. X(symbol, name) */
 #define SS_LINK_KIND_LIST(X)                                                                                 \
@@ -83,7 +80,4 @@ struct ss_collective {
     struct ss_flow_phase *phases;
 };
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -8,8 +8,7 @@
  * ss_platform_load comes first and ss_platform_free last. Between them any number of threads may read the platform; while a
  * thread calls ss_platform_set no other may use it.
  */
-#ifndef STEPSIM_PLATFORM_H
-#define STEPSIM_PLATFORM_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -21,9 +20,7 @@
 #include "stepsim/network.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* The links that a message crosses from one GPU to another. */
 struct ss_route {
@@ -206,7 +203,4 @@ struct ss_new_cluster {
  * SS_ERR_INPUT, SS_ERR_IO (no such card, or it cannot be written). */
 int ss_platform_new(const struct ss_new_cluster *cluster, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

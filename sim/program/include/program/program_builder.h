@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that is being built from a plan: what program_build.c and program_work.c share. */
-#ifndef SS_PROGRAM_BUILDER_H
-#define SS_PROGRAM_BUILDER_H
+#pragma once
 
 #include "program/program_emit.h"
 #include "program/program_internal.h"
@@ -35,5 +34,3 @@ void ss_program_issue(struct ss_program_builder *b, const struct ss_comm_variant
 void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v);
 /* All buckets of a chunk at once. */
 void ss_program_reduce(struct ss_program_builder *b, int chunk);
-
-#endif

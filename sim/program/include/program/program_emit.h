@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the events of one slot after another and makes each a template of the program. */
-#ifndef SS_PROGRAM_EMIT_H
-#define SS_PROGRAM_EMIT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -60,5 +59,3 @@ void ss_emit_work_until(struct ss_emitter *e, struct ss_work *w, double fraction
 void ss_emit_suffix(int phase, int chunk, int nth, char *out);
 /* Makes the collected events the template "CLASS.SUFFIX"; its index, or -1 when there are none or on error. */
 int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the program_*.c files share. */
-#ifndef SS_PROGRAM_INTERNAL_H
-#define SS_PROGRAM_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ int ss_comm_align(const struct ss_schedule *s, int rank, int passes, int *aligne
 int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int asked, struct ss_comm *comm,
                   struct ss_error *err);
 void ss_cache_drop(struct ss_cache *cache, struct ss_comm *comm);
-
-#endif

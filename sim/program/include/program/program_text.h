@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text form of a program: what reader and writer share. Grammar: docs/reference/formats-program.md. */
-#ifndef SS_PROGRAM_TEXT_H
-#define SS_PROGRAM_TEXT_H
+#pragma once
 
 #include "base/base.h"
 #include "base/map.h"
@@ -112,5 +111,3 @@ int ss_read_pure_mix(struct ss_reader *r, int label, int *out);
 
 int ss_read_template(struct ss_reader *r);
 int ss_read_class(struct ss_reader *r);
-
-#endif

@@ -21,8 +21,7 @@
  * Flows share links max-min, with weights; a flow of 0 bytes or without links ends at once.
  * Events that happen at one instant are handled in the order (class, event index).
  */
-#ifndef STEPSIM_PROGRAM_H
-#define STEPSIM_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -32,9 +31,7 @@
 #include "stepsim/network.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_EVENT_LIST(X)                                                                                     \
     X(SS_EV_COMPUTE, "compute")                                                                              \
@@ -229,7 +226,4 @@ struct ss_cursor {
  * the event behind the returned one ({nslots, 0} at the end). No template of the program may be empty. */
 const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory and link load over time in a fixed number of bins: as much room for a long run as for a short one. */
-#ifndef SS_REPORT_BINS_H
-#define SS_REPORT_BINS_H
+#pragma once
 
 #include "stepsim/program.h"
 
@@ -37,5 +36,3 @@ void ss_bins_transfer(struct ss_bins *b, int channel, int collective, double sta
 void ss_bins_end(struct ss_bins *b);
 /* Returns which share of a link's bandwidth is used in a bin. */
 double ss_bins_load(const struct ss_bins *b, int link, int bin);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The card: one iteration, explained, on 1200 x 675 pixels, as slides and link previews have, or on another width. */
-#ifndef SS_REPORT_CARD_H
-#define SS_REPORT_CARD_H
+#pragma once
 
 #include "report/gantt.h"
 #include "stepsim/pictures.h"
@@ -13,5 +12,3 @@ int ss_card_write(struct ss_gantt *k, const struct ss_run *run, const struct ss_
 /* Writes what a picture is of: "llama3.1-70b on 64 x H800-80GB, 100.9 s an iteration"; of a program its name. Returns buf. */
 const char *ss_picture_title(const struct ss_program *p, const struct ss_timeline *t,
                              const struct ss_run *run, char *buf, size_t size);
-
-#endif

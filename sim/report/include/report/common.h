@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that the text and the JSON report share. */
-#ifndef SS_REPORT_COMMON_H
-#define SS_REPORT_COMMON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -82,5 +81,3 @@ json_t *ss_json_platform(const struct ss_platform *p);
 json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT]);
 /* Writes a document with 10 significant digits and a newline, and frees it. */
 int ss_json_write(json_t *document, FILE *out, struct ss_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPORT_CONVERT_H
-#define SS_REPORT_CONVERT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,5 +9,3 @@
 int ss_convert_find(char *program, size_t size);
 /* Writes the SVG of a file as what the ending of `path` says, to `out`. Error: SS_ERR_IO. */
 int ss_convert(FILE *svg, const char *path, FILE *out, struct ss_error *err);
-
-#endif

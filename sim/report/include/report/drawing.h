@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The GPUs, switches and links that a picture of a platform shows. They are found in the routes that
  * messages take. */
-#ifndef SS_REPORT_DRAWING_H
-#define SS_REPORT_DRAWING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ void ss_drawing_free(struct ss_drawing *d);
 
 /* Fills in `shows` of each vertex (drawing_fold.c). */
 int ss_drawing_fold(struct ss_drawing *d);
-
-#endif

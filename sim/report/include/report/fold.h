@@ -4,8 +4,7 @@
  * the slots: from some slot on, each slot is again a slot of the same phase and chunk, with a microbatch that is higher by the
  * same number. Times are those of a replay.
  */
-#ifndef SS_REPORT_FOLD_H
-#define SS_REPORT_FOLD_H
+#pragma once
 
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
@@ -29,5 +28,3 @@ struct ss_fold_period {
     int from, to, length;
 };
 struct ss_fold_period ss_fold_period(const struct ss_program_class *c);
-
-#endif

@@ -5,8 +5,7 @@
  * cursor for each end of a channel and for each stream, moved on with every transfer, knows the slot. No
  * loop is unfolded.
  */
-#ifndef SS_REPORT_FOLLOW_H
-#define SS_REPORT_FOLLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ const struct ss_event *ss_place_event(const struct ss_program *p, int cls, int s
 /* Returns the label of the first collective that a class posts on this stream, SS_LABEL_OTHER where there is none; names of lanes in
  * pictures and traces come from it. */
 int ss_stream_label(const struct ss_program *p, int cls, int stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes of a replay as boxes over time, for the Gantt chart and the card, and its memory. A folded iteration has three parts beside each other. */
-#ifndef SS_REPORT_GANTT_H
-#define SS_REPORT_GANTT_H
+#pragma once
 
 #include "report/bins.h"
 #include "report/fold.h"
@@ -52,5 +51,3 @@ void ss_gantt_number(FILE *out, int number, double x, double width, double y, do
                      const char *fill);
 /* Returns the share of the iteration in which kernels of a class run. */
 double ss_gantt_busy(const struct ss_timeline *t, int cls);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPORT_HTML_H
-#define SS_REPORT_HTML_H
+#pragma once
 
 #include "report/svg.h"
 
@@ -34,5 +33,3 @@ int ss_html_inputs(const struct ss_page *page);
 /* Closes the page and writes the numbers that the scripts draw, as gzipped JSON in base64. Returns 0 or
  * SS_ERR_NOMEM. */
 int ss_html_data(const struct ss_page *page);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPORT_JSON_H
-#define SS_REPORT_JSON_H
+#pragma once
 
 #include <jansson.h>
 
@@ -11,5 +10,3 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
 int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                  struct ss_error *err);
 json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words and writers that all pictures share. */
-#ifndef SS_REPORT_NAMES_H
-#define SS_REPORT_NAMES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ void ss_put_json_text(const char *text, FILE *out);
 /* Writes a number with at most `decimals` decimals and no trailing zeros; from 1e15 on it has an
  * exponent. */
 void ss_put_number(double value, int decimals, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts that the pages of sweeps and of comparisons share. Such a page needs nothing but a browser. */
-#ifndef SS_REPORT_PAGE_H
-#define SS_REPORT_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void ss_page_close(FILE *out);
 void ss_page_text(FILE *out, const char *before, const char *text, const char *behind);
 /* Writes each line that `write` makes of `what` as a paragraph. Returns 0 or SS_ERR_NOMEM. */
 int ss_page_paragraphs(void (*write)(const void *what, FILE *out), const void *what, FILE *out);
-
-#endif

@@ -5,8 +5,7 @@
  * in grey, or they have different patterns: tests/unit/report/test_palette.c computes it. The words beside them are
  * those of stepsim/types.h and stepsim/summary.h.
  */
-#ifndef SS_REPORT_PALETTE_H
-#define SS_REPORT_PALETTE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -63,5 +62,3 @@ void ss_phase_part(int phase, double *top, double *bottom);
 const char *ss_phase_words(int phase);
 /* Returns 1 if black text reads better on a colour than white. */
 int ss_color_light(const char *hex);
-
-#endif

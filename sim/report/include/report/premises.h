@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a prediction stands on, in one line: every table of predictions begins with it. */
-#ifndef SS_REPORT_PREMISES_H
-#define SS_REPORT_PREMISES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
  * are said to be assumed, and a recipe is named. Returns buf.
  */
 char *ss_report_premises(const struct ss_scenario *s, const char *varied, char *buf, size_t size);
-
-#endif

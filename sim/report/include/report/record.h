@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a replay did, as boxes in lanes: a lane for each class's compute stream, each outgoing channel, each
  * collective stream. Long runs are merged while they are recorded, so the room is bounded. */
-#ifndef SS_REPORT_RECORD_H
-#define SS_REPORT_RECORD_H
+#pragma once
 
 #include "report/follow.h"
 #include "stepsim/replay.h"
@@ -51,5 +50,3 @@ void ss_book_free(struct ss_record_book *b);
 /* Returns what a lane is called beside its class: "compute", "to stage1", "collectives 1". */
 const char *ss_lane_name(const struct ss_program *p, const struct ss_lane *lane, char *buf, size_t size);
 struct ss_observer ss_book_observer(struct ss_record_book *b);
-
-#endif

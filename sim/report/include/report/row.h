@@ -10,8 +10,7 @@
  *     static const struct ss_column columns[] = {{"name", "job", "%-12s", 1}, {"gpus", "GPUs", " %5.0f", 1},
  *                                                {"alone_ms", "alone", " %11s", 1e-3}};
  */
-#ifndef SS_REPORT_ROW_H
-#define SS_REPORT_ROW_H
+#pragma once
 
 #include <jansson.h>
 #include <math.h>
@@ -171,5 +170,3 @@ void ss_put_verdict(const char *text, const struct ss_display *view, FILE *out);
 /* Writes a line: the keys where r is NULL, else the row's values for them. A key that is NULL stands for
  * all of SS_METRIC_LIST. A number has 10 digits, a flag is 0 or 1, a value that is not known is empty. */
 void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the boxes of a picture of a cluster stand. */
-#ifndef SS_REPORT_SHEET_H
-#define SS_REPORT_SHEET_H
+#pragma once
 
 #include <stdio.h>
 
@@ -36,5 +35,3 @@ double ss_sheet_squeeze(const struct ss_sheet *s, int level);
 void ss_sheet_set_width(struct ss_sheet *s, double wanted);
 /* Places the boxes below s->top. */
 void ss_sheet_place(struct ss_sheet *s);
-
-#endif

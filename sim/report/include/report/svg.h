@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colours, texts and axes that the SVG pictures share. */
-#ifndef SS_REPORT_SVG_H
-#define SS_REPORT_SVG_H
+#pragma once
 
 #include "report/bins.h"
 #include "report/gantt.h"
@@ -71,5 +70,3 @@ struct ss_memory_extra {
 };
 void ss_svg_memory(struct ss_gantt *parts, const struct ss_timeline *t, const struct ss_memory_extra *extra,
                    const char *title, double width, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPORT_TEXT_H
-#define SS_REPORT_TEXT_H
+#pragma once
 
 #include "stepsim/assumed.h"
 #include "stepsim/report.h"
@@ -54,5 +53,3 @@ const char *ss_text_band(const struct ss_summary *u, char buf[32]);
 /* Writes the time of an iteration in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal
  * events decides)". Returns buf. */
 const char *ss_text_iteration(const struct ss_result *r, char *buf, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPORT_TRACE_H
-#define SS_REPORT_TRACE_H
+#pragma once
 
 #include "report/bins.h"
 #include "stepsim/pictures.h"
@@ -17,5 +16,3 @@ void ss_trace_end(struct ss_trace *t, const struct ss_bins *bins, double makespa
 /* Returns 1 if memory ran out while events were written. */
 int ss_trace_failed(const struct ss_trace *t);
 void ss_trace_free(struct ss_trace *t);
-
-#endif

@@ -4,8 +4,7 @@
  * ss_part). A program knows only whole computations between collectives. The steps of the plan that it was
  * lowered from tell the kernels of each computation.
  */
-#ifndef SS_REPORT_TRACE_KERNELS_H
-#define SS_REPORT_TRACE_KERNELS_H
+#pragma once
 
 #include "report/trace_write.h"
 #include "stepsim/plan.h"
@@ -28,5 +27,3 @@ int ss_kernel_rows_tell(const struct ss_program *program, const struct ss_plan *
  * come in their order. `rows` may be NULL. */
 void ss_kernel_rows_span(struct ss_kernel_rows *rows, int cls, int slot, int event, double start, double end);
 void ss_kernel_rows_free(struct ss_kernel_rows *rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPORT_TRACE_KINETO_H
-#define SS_REPORT_TRACE_KINETO_H
+#pragma once
 
 #include "stepsim/pictures.h"
 #include "stepsim/plan.h"
@@ -13,5 +12,3 @@ int ss_kineto_trace_begin(const struct ss_program *p, const struct ss_plan *plan
                           struct ss_observer *observer);
 void ss_kineto_trace_end(struct ss_kineto_trace *t, double makespan);
 void ss_kineto_trace_free(struct ss_kineto_trace *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields that all events of a trace have (docs/reference/formats.md, "Traces"). */
-#ifndef SS_REPORT_TRACE_WRITE_H
-#define SS_REPORT_TRACE_WRITE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -29,5 +28,3 @@ void ss_trace_title(struct ss_trace_writer *w, const char *what, int cls, int nu
 /* Returns the id of a thread. Ids are unique over all processes, because some viewers look threads up
  * without their process. */
 int ss_trace_tid(int cls, int number);
-
-#endif

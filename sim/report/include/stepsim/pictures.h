@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures of a run: Gantt chart, trace, memory chart and one HTML page, all fed by one replay (docs/guide/pictures.md). */
-#ifndef STEPSIM_PICTURES_H
-#define STEPSIM_PICTURES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,9 +10,7 @@
 #include "stepsim/report.h"
 #include "stepsim/result.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 enum ss_picture_color { SS_COLOR_PHASE, SS_COLOR_MICROBATCH };
 
@@ -91,7 +88,4 @@ int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds,
  * four nodes, one of each kind is drawn, with how many there are. width: px, 0: as the boxes need. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
 int ss_platform_svg(const struct ss_platform *p, double width, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

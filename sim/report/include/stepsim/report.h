@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What people and scripts read. Every function writes to a stream and returns 0 or an error. */
-#ifndef STEPSIM_REPORT_H
-#define STEPSIM_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,9 +10,7 @@
 #include "stepsim/result.h"
 #include "stepsim/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Version of the JSON documents; CONTRIBUTING.md says when it is raised. */
 #define SS_SCHEMA_VERSION 3
@@ -116,7 +113,4 @@ void ss_output_abort(struct ss_output *o);
 /* Removes the unfinished file and frees nothing: for the signal handler of a program about to die. */
 void ss_output_discard(const struct ss_output *o);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the bands share. */
-#ifndef SS_RESULT_BANDS_H
-#define SS_RESULT_BANDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -93,5 +92,3 @@ void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, 
  * cache. */
 void ss_bands_find_kept(struct ss_cache *cache, const struct ss_bands *bands, const struct ss_band_job *job,
                         struct ss_band *time, struct ss_band *memory);
-
-#endif

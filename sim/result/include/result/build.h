@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results for callers that want time and memory alone. */
-#ifndef SS_RESULT_BUILD_H
-#define SS_RESULT_BUILD_H
+#pragma once
 
 #include "stepsim/result.h"
 
@@ -23,5 +22,3 @@ struct ss_bands;
 struct ss_summary;
 void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_cache *cache,
                           struct ss_summary *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether the level of a run has all that its links do. */
-#ifndef SS_RESULT_LEVEL_H
-#define SS_RESULT_LEVEL_H
+#pragma once
 
 #include "stepsim/result.h"
 
@@ -22,5 +21,3 @@ int ss_level_affordable(const struct ss_run *run);
 
 /* Share of the iteration that a level may be off before the default goes to flows. */
 #define SS_LEVEL_TOLERANCE 0.03
-
-#endif

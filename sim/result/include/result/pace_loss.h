@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_RESULT_PACE_LOSS_H
-#define SS_RESULT_PACE_LOSS_H
+#pragma once
 
 #include "stepsim/result.h"
 
@@ -9,5 +8,3 @@
  * paces plan.even_s tells. `bubble`: s that the rank idles where GPUs do not differ. */
 int ss_result_pace(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double bubble,
                    double *seconds, struct ss_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_RESULT_SENSITIVITY_H
-#define SS_RESULT_SENSITIVITY_H
+#pragma once
 
 #include "stepsim/result.h"
 
@@ -11,5 +10,3 @@ int ss_sensitivity_none(const struct ss_timeline *t);
  * barrier. The links of p change meanwhile. */
 int ss_sensitivity_find(struct ss_program *p, const struct ss_timeline *t, int loop,
                         struct ss_sensitivity *out, struct ss_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPLAY_SPREAD_H
-#define SS_REPLAY_SPREAD_H
+#pragma once
 
 #include "stepsim/result.h"
 
@@ -8,5 +7,3 @@
  * replica in the middle. `loop`: the period of a program without a global barrier. */
 int ss_spread_replay(struct ss_program *p, const struct ss_run_options *options, int loop,
                      struct ss_timeline **median, struct ss_spread *out, struct ss_error *err);
-
-#endif

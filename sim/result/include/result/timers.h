@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_REPLAY_TIMERS_H
-#define SS_REPLAY_TIMERS_H
+#pragma once
 
 #include "stepsim/result.h"
 
@@ -8,5 +7,3 @@
  * Fills r->timers; a stack without timer names gets none. */
 int ss_timers_fill(const struct ss_plan *plan, const struct ss_program *program,
                    const struct ss_timeline *timeline, struct ss_result *r, struct ss_error *err);
-
-#endif

@@ -3,15 +3,12 @@
  * What of a job was assumed, and what that may cost: the same job is simulated once without each thing that nobody gave, and, where nobody
  * gave a stack, once by the newest stack of each framework.
  */
-#ifndef STEPSIM_ASSUMED_H
-#define STEPSIM_ASSUMED_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/result.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_ASSUMED_MOST 5 /* things that are shown, and that widen the bands */
 #define SS_OTHER_STACKS 5
@@ -50,7 +47,4 @@ int ss_run_widened(const struct ss_scenario *s, const struct ss_run_options *opt
 /* Returns the thing among those shown, or refused, that this flag is a part of; NULL: none. `assumed` may be NULL. */
 const struct ss_without *ss_assumed_thing(const struct ss_assumed *assumed, const char *flag);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -15,17 +15,14 @@
  * band of each job; the handle is constant and may be read by
  * several threads.
  */
-#ifndef STEPSIM_BANDS_H
-#define STEPSIM_BANDS_H
+#pragma once
 
 #include <stddef.h>
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_BAND_NAME 80   /* bytes of a source's name, with its zero */
 #define SS_BAND_SHARE 0.9 /* share of jobs that a band should hold */
@@ -103,7 +100,4 @@ int ss_bands_coverage(const struct ss_bands *bands, int memory, int largest, str
 /* Frees what a coverage holds. */
 void ss_coverage_free(struct ss_coverage *coverage);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

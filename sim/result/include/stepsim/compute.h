@@ -3,16 +3,13 @@
  * Kernel time, opened: by part (enum ss_part); the heaviest kernels against the card's peaks; and the stage
  * whose kernels run longest.
  */
-#ifndef STEPSIM_COMPUTE_H
-#define STEPSIM_COMPUTE_H
+#pragma once
 
 #include "stepsim/chunk.h"
 #include "stepsim/error.h"
 #include "stepsim/plan.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_run;
 
@@ -67,7 +64,4 @@ const char *ss_launch_kind_words(int launch);
 /* Returns "compute" or "memory": the peak of the card that the kernel is nearer to. */
 const char *ss_kernel_bound(const struct ss_kernel_use *kernel);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for one job: built from a plan and the timeline of its replay. */
-#ifndef STEPSIM_RESULT_H
-#define STEPSIM_RESULT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,9 +13,7 @@
 #include "stepsim/summary.h"
 #include "stepsim/workers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_stage_result {
     int stage;
@@ -222,7 +219,4 @@ double ss_error_pct(double predicted, double measured);
  * is 0: not given. */
 int ss_is_other_unit(double predicted, double measured);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -21,17 +21,14 @@
  *
  * Functions return 0 or SS_ERR_USAGE, where nothing else is said.
  */
-#ifndef STEPSIM_RUN_WORDS_H
-#define STEPSIM_RUN_WORDS_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/files.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_RUN_WORDS_SLOW 64 /* most stragglers, and most slow links */
 
@@ -61,7 +58,4 @@ int ss_run_words_slow_link(struct ss_run_words *how, const char *value, struct s
 int ss_run_words_finish(struct ss_run_words *how, struct ss_scenario *s, struct ss_files *files,
                         struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

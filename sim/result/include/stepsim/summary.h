@@ -5,16 +5,13 @@
  *
  * To add a figure, add a row to SS_METRIC_LIST and the line of summary.c that computes it.
  */
-#ifndef STEPSIM_SUMMARY_H
-#define STEPSIM_SUMMARY_H
+#pragma once
 
 #include <stddef.h>
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_run;
 struct ss_bands;
@@ -190,7 +187,4 @@ void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, str
 /* Fills *out for a job that was refused with the error `why`: outcome, code and reason are set, all figures 0. */
 void ss_summary_refuse(const struct ss_error *why, struct ss_summary *out);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -3,8 +3,7 @@
  * What the files of this folder share. A new schedule is one file with its builder and its row, and one word of
  * SS_SCHEDULE_LIST; nothing else of the program knows it by name.
  */
-#ifndef SS_SCHEDULE_BUILDER_H
-#define SS_SCHEDULE_BUILDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -145,5 +144,3 @@ static inline double ss_schedule_slot_seconds(const double *const *duration, con
  * and ends[r][i]; all three may be NULL. */
 int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *work,
                       double *const *starts, double *const *ends, struct ss_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers and writers of schedule files share. */
-#ifndef SS_SCHEDULE_FILE_H
-#define SS_SCHEDULE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ int ss_action_read_text(struct ss_action_table *t, const char *text, size_t len)
 int ss_action_assemble(const struct ss_action_table *t, struct ss_schedule **out);
 /* communication.c: sends, receives, gathers and reductions stand where they may. */
 int ss_action_check(const struct ss_action_table *t, const struct ss_schedule *s);
-
-#endif

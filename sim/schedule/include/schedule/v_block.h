@@ -4,8 +4,7 @@
  * parallelism with controllable memory", arXiv:2405.15362). Passes then move to earlier free steps, as far as what they wait
  * for and the memory allow. Step and rank make a cell; a cell holds one pass.
  */
-#ifndef SS_SCHEDULE_V_BLOCK_H
-#define SS_SCHEDULE_V_BLOCK_H
+#pragma once
 
 #include "schedule/builder.h"
 
@@ -51,5 +50,3 @@ void ss_block_order(const struct ss_block *b, struct ss_order *o, int rank);
 typedef void (*ss_block_pattern)(int p, int rank, int first[4]);
 int ss_block_build(const char *name, const struct ss_schedule_params *params, ss_block_pattern pattern,
                    struct ss_schedule **out, struct ss_error *err);
-
-#endif

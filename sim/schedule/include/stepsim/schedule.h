@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipeline schedules: integers only, no times. Each schedule is one file of sim/schedule. */
-#ifndef STEPSIM_SCHEDULE_H
-#define STEPSIM_SCHEDULE_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +9,7 @@
 #include "stepsim/error.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* One slot of a rank's order. `chunk` and `microbatch` count from 0. A paired slot (FB) runs `chunk`,
  * `microbatch` forward beside `chunk2`, `microbatch2` backward; otherwise chunk2 and microbatch2 are -1. */
@@ -187,7 +184,4 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
 /* Returns the name of a way to send and receive (enum ss_p2p). Never NULL. */
 const char *ss_p2p_name(int p2p);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

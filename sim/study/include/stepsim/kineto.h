@@ -5,15 +5,12 @@
  * of a transfer (exposed), else idle. Work that runs under other work is hidden.
  * docs/reference/formats-kineto.md has the rules.
  */
-#ifndef STEPSIM_KINETO_H
-#define STEPSIM_KINETO_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Kinds of GPU work; where several run at one moment the first of this list counts. X(symbol, key, words) */
 #define SS_GPU_WORK_LIST(X)                                                                                  \
@@ -90,7 +87,4 @@ int ss_nsys_parse(const char *text, unsigned long len, const char *name, struct 
  * is an all-gather. */
 int ss_kineto_work_of(const char *kernel);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

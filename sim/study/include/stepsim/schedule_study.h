@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules side by side, on integers or on a cluster, and the search for a better schedule. */
-#ifndef STEPSIM_SCHEDULE_STUDY_H
-#define STEPSIM_SCHEDULE_STUDY_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +12,7 @@
 #include "stepsim/summary.h"
 #include "stepsim/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* A listener for the progress of a study: `tell` gets the share that is done, 0 to 1, now and then. NULL:
  * nobody. */
@@ -175,7 +172,4 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, const struct ss_d
 /* Draws the orders of a search that was made with `draw`, one below the other on one time axis, as an SVG. Error: SS_ERR_IO. */
 int ss_search_layouts_svg(const struct ss_search_layouts *l, double width, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -3,8 +3,7 @@
  * Predictions held against measurements: tables of measured runs, their prediction, and the fit of
  * numbers that no data sheet tells.
  */
-#ifndef STEPSIM_STUDY_H
-#define STEPSIM_STUDY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,9 +15,7 @@
 #include "stepsim/train_log.h"
 #include "stepsim/workers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* ---- validate ---- */
 struct ss_bands;
@@ -309,7 +306,4 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, const struct ss_
 /* Writes it as JSON. */
 int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

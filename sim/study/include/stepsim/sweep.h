@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One job under all combinations of some flags' values, side by side. */
-#ifndef STEPSIM_SWEEP_H
-#define STEPSIM_SWEEP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,9 +12,7 @@
 #include "stepsim/text.h"
 #include "stepsim/workers.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_SWEEP_FLAGS 8
 #define SS_SWEEP_VALUES 64
@@ -123,7 +120,4 @@ int ss_sweep_write_page(const struct ss_sweep *s, const struct ss_request *base,
 /* Writes the rows as a table, or, all of them, as JSON. Error: SS_ERR_IO. */
 int ss_sweep_write(const struct ss_sweep *s, const struct ss_display *view, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

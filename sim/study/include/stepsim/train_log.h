@@ -6,15 +6,12 @@
  *     log->told[SS_TOLD_SECONDS] ...                0: the log does not tell it
  *     ss_train_log_free(log);
  */
-#ifndef STEPSIM_TRAIN_LOG_H
-#define STEPSIM_TRAIN_LOG_H
+#pragma once
 
 #include "stepsim/error.h"
 #include "stepsim/result.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Who writes logs that are read. X(symbol, name) */
 #define SS_LOGGER_LIST(X)                                                                                    \
@@ -102,7 +99,4 @@ int ss_train_log_parse(const char *text, unsigned long len, const char *name, st
 /* Frees it. NULL is allowed. */
 void ss_train_log_free(struct ss_train_log *log);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

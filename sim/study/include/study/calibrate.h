@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the files of `calibrate` share. */
-#ifndef SS_STUDY_CALIBRATE_H
-#define SS_STUDY_CALIBRATE_H
+#pragma once
 
 #include "base/csv.h"
 #include "comm/collective.h"
@@ -206,5 +205,3 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
 
 /* The options with which runs are predicted while numbers are fitted to them. */
 extern const struct ss_run_options ss_calibrate_run;
-
-#endif

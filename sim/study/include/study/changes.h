@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes of a job that are worth a try: they may make it fit, or make it faster. A change is words that
  * follow the job's. */
-#ifndef SS_STUDY_CHANGES_H
-#define SS_STUDY_CHANGES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
  * global batch where the batch followed from the layout and would change with it. */
 void ss_change_tell(const struct ss_scenario *base, const struct ss_job *changed, const char *words,
                     char *out, size_t size);
-
-#endif

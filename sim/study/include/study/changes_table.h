@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of the table of changes. */
-#ifndef SS_STUDY_CHANGES_TABLE_H
-#define SS_STUDY_CHANGES_TABLE_H
+#pragma once
 
 #include "study/changes.h"
 
@@ -26,5 +25,3 @@ struct ss_change_row {
 /* changes_time.c, changes_layout.c */
 extern const struct ss_change_row ss_changes_for_time[], ss_changes_of_layout[];
 extern const int ss_nchanges_for_time, ss_nchanges_of_layout;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of kernels in tables of micro-benchmarks: which law prices a row, and fits of its numbers (docs/design/curves.md). */
-#ifndef SS_STUDY_CURVES_H
-#define SS_STUDY_CURVES_H
+#pragma once
 
 #include "study/calibrate.h"
 
@@ -64,5 +63,3 @@ int ss_curve_rows_load(const char *path, const char *stack, uint64_t seed, struc
 void ss_curve_rows_free(struct ss_curve_rows *r);
 /* Returns 1 if the SMs of two cards do as much a cycle by their data sheets: cards of one generation. */
 int ss_curve_same_generation(const struct ss_card *a, const struct ss_card *b);
-
-#endif

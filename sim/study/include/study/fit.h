@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Least squares within bounds, with statistics of each fitted number. No other file calls cminpack. */
-#ifndef SS_STUDY_FIT_H
-#define SS_STUDY_FIT_H
+#pragma once
 
 #include "stepsim/study.h"
 
@@ -23,5 +22,3 @@ struct ss_fit_answer {
  * are wanted. */
 int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer,
                  struct ss_error *err);
-
-#endif

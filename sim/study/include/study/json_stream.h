@@ -3,8 +3,7 @@
  * JSON as a stream of tokens, for files that are too large to hold: memory is a buffer and one token. Strict about structure; a
  * text longer than SS_TOKEN_MOST is cut, a character that is no UTF-8 passes.
  */
-#ifndef SS_STUDY_JSON_STREAM_H
-#define SS_STUDY_JSON_STREAM_H
+#pragma once
 
 #include <stdio.h>
 
@@ -50,5 +49,3 @@ int ss_json_stream_skip_rest(struct ss_json_stream *s, int token);
 /* Fills in an error of the present line. Returns SS_ERR_INPUT. */
 int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-
-#endif

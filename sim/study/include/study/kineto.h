@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the readers of Kineto and nsys traces share. */
-#ifndef SS_STUDY_KINETO_H
-#define SS_STUDY_KINETO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ int ss_kineto_group(const char *description);
 /* Sums up the spans of a trace to the times of an iteration, and sorts the spans. Errors: SS_ERR_INPUT,
  * SS_ERR_NOMEM. */
 int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err);
-
-#endif

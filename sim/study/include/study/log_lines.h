@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a line of a training log tells, a row for each figure of each framework. */
-#ifndef SS_STUDY_LOG_LINES_H
-#define SS_STUDY_LOG_LINES_H
+#pragma once
 
 #include "stepsim/train_log.h"
 
@@ -37,5 +36,3 @@ struct ss_log_series {
 /* log_doubts.c: says in log->doubt why the figures, as they stand in the log, cannot be those of one run. `figures` has a series for each
  * row, which must not be sorted yet. */
 void ss_log_doubts_find(const struct ss_log_series *figures, struct ss_train_log *log);
-
-#endif

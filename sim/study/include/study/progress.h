@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress of a study that consists of parts, each of which tells its own progress. */
-#ifndef SS_STUDY_PROGRESS_H
-#define SS_STUDY_PROGRESS_H
+#pragma once
 
 #include "stepsim/schedule_study.h"
 
@@ -23,5 +22,3 @@ static inline void ss_study_tell_part(void *ctx, double share)
     const struct ss_study_part *part = ctx;
     ss_study_tell(part->whole, (part->i + share) / part->n);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The greedy generators of the zero-bubble papers. They build an order pass by pass, and choose each
  * pass by the time. */
-#ifndef SS_STUDY_SCHEDULE_GREEDY_H
-#define SS_STUDY_SCHEDULE_GREEDY_H
+#pragma once
 
 #include "stepsim/schedule_study.h"
 
@@ -55,5 +54,3 @@ double ss_greedy_slack(const struct ss_greedy *g, int rank);
 void ss_greedy_one(struct ss_greedy *g, int choices, int *numbers);
 /* Builds an order on the V. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_greedy_v(struct ss_greedy *g, int fill_forward, int fill_backward);
-
-#endif

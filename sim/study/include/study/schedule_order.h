@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times and memory of an order whose stages differ, and the parts of the search for an order. */
-#ifndef SS_STUDY_SCHEDULE_ORDER_H
-#define SS_STUDY_SCHEDULE_ORDER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -76,5 +75,3 @@ static inline uint64_t ss_search_draw(uint64_t *state, uint64_t below)
  * worse. Returns 0 or SS_ERR_NOMEM. */
 int ss_search_polish(const struct ss_search *q, int steps, uint64_t *random, struct ss_schedule *s,
                      struct ss_measure *m);
-
-#endif

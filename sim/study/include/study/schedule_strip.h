@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strips: when the ranks of a schedule run its slots, for a picture. */
-#ifndef SS_STUDY_SCHEDULE_STRIP_H
-#define SS_STUDY_SCHEDULE_STRIP_H
+#pragma once
 
 #include "stepsim/pictures.h"
 #include "stepsim/program.h"
@@ -30,5 +29,3 @@ int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, doub
                   struct ss_error *err);
 /* Frees a strip. NULL is allowed. */
 void ss_strip_free(struct ss_schedule_strip *strip);
-
-#endif

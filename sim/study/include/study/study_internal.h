@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the files of this room share. */
-#ifndef SS_STUDY_INTERNAL_H
-#define SS_STUDY_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -209,5 +208,3 @@ void ss_regret_groups(const struct ss_cases *cases, struct ss_validation_row *ro
 /* Judges the groups of all tables. The caller frees *out, which borrows from `v`, with ss_regret_free. */
 int ss_regret_make(const struct ss_validation *v, struct ss_regret *out, struct ss_error *err);
 void ss_regret_free(struct ss_regret *r);
-
-#endif

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who does the many like pieces of work of a study, and which file keeps the answers when the process ends
  * early. Neither changes an answer. */
-#ifndef STEPSIM_WORKERS_H
-#define STEPSIM_WORKERS_H
+#pragma once
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_team;
 
@@ -44,7 +41,4 @@ int ss_team_rank(const struct ss_team *team);
  */
 int ss_team_close(struct ss_team *team, int status, int *first);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

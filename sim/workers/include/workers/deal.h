@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How lists of items are dealt to workers: what the dealing process knows of its workers and of a list. */
-#ifndef SS_WORKERS_DEAL_H
-#define SS_WORKERS_DEAL_H
+#pragma once
 
 #include "base/map.h"
 #include "workers/journal.h"
@@ -89,5 +88,3 @@ void ss_ahead_free(struct ss_ahead *ahead);
 void ss_deal_hear(struct ss_deal *d);
 /* Sends all answers, or the error rc, to all other processes, which go on from there as this process does. */
 void ss_deal_tell(struct ss_deal *d, int rc);
-
-#endif

@@ -5,8 +5,7 @@
  * its answer (two hexadecimal digits each; "zN." stands for N zeros) and a checksum. A last line that is cut
  * counts as never written.
  */
-#ifndef SS_WORKERS_JOURNAL_H
-#define SS_WORKERS_JOURNAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void ss_journal_close(struct ss_journal *j);
 /* Writes the hexadecimal digits that tell this build of the library from others; "-" where the linker left no
  * build mark. */
 void ss_build_id(char id[41]);
-
-#endif

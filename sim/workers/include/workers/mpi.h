@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the module that uses MPI offers: messages between the processes of a job. The module links nothing of
  * stepsim. */
-#ifndef SS_WORKERS_MPI_H
-#define SS_WORKERS_MPI_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ struct ss_mpi {
 /* Joins the job; called once in a process. Returns NULL when MPI failed. */
 typedef const struct ss_mpi *ss_mpi_join_fn(void);
 ss_mpi_join_fn ss_mpi_join;
-
-#endif

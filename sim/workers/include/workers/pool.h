@@ -14,8 +14,7 @@
  * Items go one by one to workers that idle. Where a worker dies another worker gets its item; where that
  * worker dies too the item is an error, SS_ERR_ENGINE. docs/design/design.md, section 10.
  */
-#ifndef SS_WORKERS_POOL_H
-#define SS_WORKERS_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ int ss_pool_deal(struct ss_crew *crew, const int *items, int n, void *answers, s
 void ss_pool_close(struct ss_crew *crew);
 /* Opens a crew, deals all items, and closes the crew. */
 int ss_pool_run(const struct ss_pool *pool, void *answers, struct ss_error *err);
-
-#endif

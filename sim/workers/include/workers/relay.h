@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A relay: a process of a team, not the first, that hands the items of a list to its own workers. */
-#ifndef SS_WORKERS_RELAY_H
-#define SS_WORKERS_RELAY_H
+#pragma once
 
 #include <poll.h>
 
@@ -23,5 +22,3 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
  * read. */
 void ss_relay_poll(struct ss_worker *workers, struct pollfd *ready, int n, int ms,
                    void (*take)(void *ctx, struct ss_worker *s), void *ctx);
-
-#endif

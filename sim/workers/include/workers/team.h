@@ -5,8 +5,7 @@
  * others, so that all go on with the same answers. The other processes hand their items to worker processes
  * of their own, and report every second that they live.
  */
-#ifndef SS_WORKERS_TEAM_H
-#define SS_WORKERS_TEAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void ss_team_ready_fill(struct ss_team_ready *ready, uint64_t digest);
 
 /* A process that works at a list and is silent for this long counts as dead. */
 #define SS_TEAM_SILENCE_S 30
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker process of this process, or of another process of the team, and the items that it was given and
  * has not answered yet, in their order. */
-#ifndef SS_WORKERS_WORKER_H
-#define SS_WORKERS_WORKER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -52,5 +51,3 @@ int ss_worker_read_answer(struct ss_worker *s, void *answer, size_t bytes);
 void ss_worker_next(struct ss_worker *s);
 /* Ends the worker's process, if there is one. */
 void ss_worker_dismiss(struct ss_worker *s);
-
-#endif
