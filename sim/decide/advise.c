@@ -219,7 +219,8 @@ static int put_together(struct advisor *a, struct ss_error *err)
         if (f->kind == SS_CHANGE_ARITHMETIC || shares_flag(words, f->words) ||
             snprintf(more, sizeof more, "%s%s%s", words, n ? " " : "", f->words) >= (int)sizeof more)
             continue;
-        int rc = run_words(a, &a->whole, &a->from, more, more, &next, err);
+        int rc = n ? run_words(a, &a->whole, &a->from, more, more, &next, err) : 1;
+        next = n ? next : f->advice; /* that of the first one is known */
         if (rc < 0)
             return rc;
         if (rc == 0 || !helps(&next, best) || !fits_as_surely(&next, &x->side))

@@ -375,7 +375,11 @@ static int prepare(struct ss_find_state *x, struct ss_error *err)
  * that was predicted. */
 static int find_notes(const struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
+    struct ss_scenario_options how = {.asker = x->options->how->asker};
     struct ss_find_result *f = x->space->found;
+    struct ss_scenario *s = NULL;
+    struct ss_error why = {0};
+    struct ss_request r;
     char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
     int i = -1, rc = SS_OK;
 
@@ -385,13 +389,22 @@ static int find_notes(const struct ss_find_state *x, const struct ss_request *ba
     if (!f->npoints)
         return SS_OK;
     snprintf(words, sizeof words, "%s %s", f->groups[p->group].flags, p->flags);
+    rc = ss_request_behind(base, words, &r, err);
+    if (rc)
+        return rc;
+    int refused = ss_scenario_build_from(x->space->loaded, &r, how.asker, NULL, &s, &why);
+    how.like = refused ? NULL : s;
     if (i >= 0)
-        rc = ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
-    if (!rc && i >= 0 && !x->options->best_only)
-        rc = ss_find_advise(base, words, x->options, &f->advice, err);
-    return rc ? rc
-              : ss_premises_behind(base, words, x->options->how, x->options->vary, f->premises,
-                                   sizeof f->premises, err);
+        rc = ss_warnings_behind(base, words, &how, &f->warnings, err);
+    if (!rc && i >= 0 && !x->options->best_only) {
+        rc = refused ? refused : ss_find_advise(s, x->options, &f->advice, err);
+        if (refused && err)
+            *err = why;
+    }
+    SS_THEN(rc, ss_premises_find(&r, &how, x->options->vary, f->premises, sizeof f->premises, err));
+    ss_scenario_free(refused ? NULL : s);
+    ss_request_free(&r);
+    return rc;
 }
 
 static int run(struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)

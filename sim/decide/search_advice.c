@@ -24,30 +24,20 @@ static int advise(const struct ss_scenario *s, const struct ss_run_options *opti
     return rc;
 }
 
-int ss_find_advise(const struct ss_request *base, const char *words, const struct ss_find_options *o,
-                   struct ss_explanation **out, struct ss_error *err)
+int ss_find_advise(const struct ss_scenario *s, const struct ss_find_options *o, struct ss_explanation **out,
+                   struct ss_error *err)
 {
-    const struct ss_scenario_options how = {.asker = o->how->asker};
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE,
                                      .unchecked = 1,
                                      .narrow = 1,
                                      .bands = o->run->bands,
                                      .workers = o->workers};
     struct ss_explanation *x = ss_calloc(1, sizeof *x);
-    struct ss_scenario *s = NULL;
-    struct ss_request r;
-    int rc = x ? ss_request_behind(base, words, &r, err) : ss_nomem(err);
-
-    if (rc) {
-        free(x);
-        return rc;
-    }
+    if (!x)
+        return ss_nomem(err);
     if (!options.workers.n && !options.workers.team)
         options.workers.n = ss_pool_cores();
-    rc = ss_scenario_build(&r, &how, &s, err);
-    SS_THEN(rc, advise(s, &options, x, err));
-    ss_scenario_free(s);
-    ss_request_free(&r);
+    int rc = advise(s, &options, x, err);
     if (rc)
         free(x);
     else

@@ -19,7 +19,6 @@ struct ss_find_crew {
     const struct ss_find_space *space;
     const struct ss_find_options *options;
     struct ss_run_options run;
-    struct ss_scenario *like; /* lends inputs to the jobs whose bands are widened; each worker has its own */
     struct ss_pool pool;
     struct ss_crew *crew;
 };
@@ -123,8 +122,6 @@ static int build(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, 
                  struct ss_scenario **out, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
-    const struct ss_scenario_options how = {.asker = w->options->how ? w->options->how->asker : NULL,
-                                            .like = w->like};
     struct ss_request r;
     int rc = ss_request_copy(&c->request, &r, err);
 
@@ -132,7 +129,8 @@ static int build(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, 
         return rc;
     rc = ss_find_leaf_words(w->space, leaf, p->flags, sizeof p->flags, err);
     SS_THEN(rc, ss_study_add_words(&r, p->flags));
-    SS_THEN(rc, ss_scenario_build(&r, &how, out, err));
+    SS_THEN(rc, ss_scenario_build_from(w->space->loaded, &r, w->options->how ? w->options->how->asker : NULL,
+                                       NULL, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -169,10 +167,7 @@ static int widen(struct ss_find_crew *w, const struct ss_find_leaf *leaf, int le
     if (rc)
         return rc;
     rc = ss_predict(s, &wide, &p->summary, err);
-    if (!w->like)
-        w->like = s;
-    else
-        ss_scenario_free(s);
+    ss_scenario_free(s);
     return rc;
 }
 
@@ -290,7 +285,6 @@ void ss_find_crew_close(struct ss_find_crew *w)
     if (!w)
         return;
     ss_pool_close(w->crew);
-    ss_scenario_free(w->like);
     ss_cache_close(w->run.cache);
     free(w);
 }

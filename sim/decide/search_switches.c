@@ -94,6 +94,8 @@ unsigned ss_find_switches_legal(const struct ss_find_space *s, const struct ss_f
                                 const struct ss_asked *asked, struct ss_job *job, unsigned set)
 {
     char words[1024];
+    if (!set)
+        return 0;
     const struct ss_job plain = *job;
     struct ss_job with = plain;
     unsigned all = ss_find_switch_words(job, ss_job_dp(job, c->world_size), set, words, sizeof words), on = 0;

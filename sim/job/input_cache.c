@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
+#include "model/model_internal.h"
 
 struct machine {
     int set;   /* values of --set and --scale were put into it */
@@ -29,6 +30,8 @@ struct entry {
 struct ss_input_cache {
     int owners;
     struct entry *list[KINDS];
+    int has_finished;
+    struct ss_model asked, finished; /* the last model that was finished, before and after */
 };
 
 /* ---- entries ---- */
@@ -390,6 +393,23 @@ int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, str
         SS_TRY(keep(l, MODEL, e, e ? ss_model_load(name_or_path, &e->model, err) : ss_nomem(err)));
     }
     *out = e->model;
+    return SS_OK;
+}
+
+int ss_input_cache_finish_model(struct ss_input_cache *l, struct ss_model *m, struct ss_error *err)
+{
+    if (l->has_finished && !memcmp(m, &l->asked, sizeof *m)) {
+        memcpy(m, &l->finished, sizeof *m);
+        return SS_OK;
+    }
+    struct ss_model asked;
+    memcpy(&asked, m, sizeof asked);
+    int rc = ss_model_finish(m, err);
+    if (rc)
+        return rc;
+    memcpy(&l->asked, &asked, sizeof asked);
+    memcpy(&l->finished, m, sizeof *m);
+    l->has_finished = 1;
     return SS_OK;
 }
 

@@ -273,43 +273,36 @@ int ss_job_complete(struct ss_finish *f)
     return rc;
 }
 
-/* The job changes only when everything is right. */
-static int finish(const struct ss_finish *with, struct ss_job *job)
-{
-    struct ss_job draft;
-    struct ss_finish f = *with;
-    f.job = &draft;
-    int rc = ss_job_complete(&f);
-
-    if (!rc)
-        memcpy(job, &draft, sizeof draft);
-    return rc;
-}
-
 int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, const struct ss_stack *stack,
                     int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_job *job,
                     struct ss_error *err)
 {
-    const struct ss_finish f = {.asked = asked,
-                                .request = r,
-                                .stack = stack,
-                                .world_size = world_size,
-                                .gpus_per_node = gpus_per_node,
-                                .notes = notes,
-                                .err = err};
-    return finish(&f, job);
+    struct ss_job draft;
+    struct ss_finish f = {.asked = asked,
+                          .job = &draft,
+                          .request = r,
+                          .stack = stack,
+                          .world_size = world_size,
+                          .gpus_per_node = gpus_per_node,
+                          .notes = notes,
+                          .err = err};
+    int rc = ss_job_complete(&f);
+    if (!rc)
+        memcpy(job, &draft, sizeof draft);
+    return rc;
 }
 
 int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked,
                           const struct ss_stack *stack, int world_size, int gpus_per_node,
                           struct ss_files *files, struct ss_job *job, struct ss_error *err)
 {
-    const struct ss_finish f = {.asked = asked,
-                                .inputs = l,
-                                .stack = stack,
-                                .world_size = world_size,
-                                .gpus_per_node = gpus_per_node,
-                                .err = err};
-    int rc = finish(&f, job);
+    struct ss_finish f = {.asked = asked,
+                          .job = job,
+                          .inputs = l,
+                          .stack = stack,
+                          .world_size = world_size,
+                          .gpus_per_node = gpus_per_node,
+                          .err = err};
+    int rc = ss_job_complete(&f);
     return rc ? rc : ss_input_cache_note(job, files, err);
 }

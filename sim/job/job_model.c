@@ -143,7 +143,7 @@ int ss_job_complete_model(struct ss_finish *f)
         rc = complete_window(f, &m);
     }
     SS_THEN(rc, ss_job_complete_sparse(f, &m));
-    SS_THEN(rc, ss_model_finish(&m, f->err));
+    SS_THEN(rc, f->inputs ? ss_input_cache_finish_model(f->inputs, &m, f->err) : ss_model_finish(&m, f->err));
     SS_THEN(rc, ss_job_complete_encoders(f, &m));
     if (!rc)
         job->model = m;

@@ -244,12 +244,14 @@ static int differ(const struct ss_asked *a, const struct ss_asked *b)
 /* A measurement is of the job that it stands in: where flags that beat it make another job, it is let go. */
 static int parse_over(struct parser *p, size_t first, size_t end)
 {
+    int measured = p->asked->measured_ms > 0 || p->asked->measured_mib > 0;
     struct ss_asked before;
 
-    memcpy(&before, p->asked, sizeof(before));
+    if (measured)
+        memcpy(&before, p->asked, sizeof(before));
     p->asked->measured_ms = p->asked->measured_mib = 0;
     int rc = parse_place(p, first, end);
-    if (rc || !(before.measured_ms > 0 || before.measured_mib > 0))
+    if (rc || !measured)
         return rc;
     if (differ(&before, p->asked)) {
         ss_note(p->notes, "the measurement of the job file is left out: flags that beat it make another job");

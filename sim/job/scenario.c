@@ -176,21 +176,20 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     return rc ? rc : note_files(w, files, err);
 }
 
-int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o,
-                      struct ss_scenario **out, struct ss_error *err)
+int ss_scenario_build_from(struct ss_input_cache *inputs, const struct ss_request *r, ss_route_asker asker,
+                           struct ss_files *files, struct ss_scenario **out, struct ss_error *err)
 {
-    const struct whole *like = o ? (const struct whole *)o->like : NULL;
     struct whole *w = ss_calloc(1, sizeof *w);
     int rc;
 
     SS_NEED(w, err);
     w->s.job = &w->job;
     w->s.request = &w->request;
-    w->inputs = like ? ss_input_cache_share(like->inputs) : ss_input_cache_new();
-    w->asker = like ? like->asker : o ? o->asker : NULL;
+    w->inputs = inputs ? ss_input_cache_share(inputs) : ss_input_cache_new();
+    w->asker = asker;
     ss_asked_init(&w->asked);
     rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
-    SS_THEN(rc, build(w, o ? o->files : NULL, err));
+    SS_THEN(rc, build(w, files, err));
     if (rc && err && !strcmp(err->file, SS_RECIPES_FILE))
         ss_hint(err, rc, "%s%sa recipe says this: give what you mean, or --recipe none", err->hint,
                 err->hint[0] ? "; " : "");
@@ -201,6 +200,17 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     }
     *out = &w->s;
     return SS_OK;
+}
+
+int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_options *o,
+                      struct ss_scenario **out, struct ss_error *err)
+{
+    const struct whole *like = o ? (const struct whole *)o->like : NULL;
+    return ss_scenario_build_from(like ? like->inputs : NULL, r,
+                                  like ? like->asker
+                                  : o  ? o->asker
+                                       : NULL,
+                                  o ? o->files : NULL, out, err);
 }
 
 void ss_scenario_free(struct ss_scenario *s)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far two predictions may be apart and still stand in the wrong order: errors of ratios, from measured runs. */
 #include "base/base.h"
+#include "base/map.h"
 #include "result/bands.h"
 
 #define LEAST_SOURCES 3 /* with pairs; of fewer nothing is said */
@@ -38,20 +39,39 @@ static int add(const struct ss_band_run *a, const struct ss_band_run *b, int sou
     return SS_OK;
 }
 
+/* Finds the next run behind each that has its kind and job; 0: there is none. next has t->n numbers, and behind them as many to work with. */
+static int link_runs(const struct ss_band_table *t, int *next)
+{
+    int *last = next + t->n, rc = SS_OK;
+    struct ss_map first = {0};
+
+    for (int i = 0; i < t->n && !rc; i++) {
+        const struct ss_band_run *run = &t->by_above[i];
+        int at = ss_map_put(&first, ss_mix64(run->job) + (uint64_t)run->kind, i);
+        rc = at < 0 ? SS_ERR_NOMEM : SS_OK;
+        if (!rc && at < i)
+            next[last[at]] = i;
+        if (!rc)
+            last[at] = i;
+    }
+    ss_map_free(&first);
+    return rc;
+}
+
 /* Collects pairs of runs that share source, card and family of stacks, and the job except for its layout. */
 static int collect(const struct ss_band_table *t, const struct ss_band_job *job, struct pairs *out)
 {
-    int rc = SS_OK;
+    int *next = ss_calloc(2 * (size_t)t->n + 1, sizeof *next), rc = next ? link_runs(t, next) : SS_ERR_NOMEM;
 
     for (int i = 0; i < t->n && !rc; i++) {
         const struct ss_band_run *a = &t->by_above[i];
         const struct ss_band_kind *kind = &t->kinds[a->kind];
         int near = !strcmp(kind->card, job->card) && !strcmp(kind->family, job->family);
         int alike = kind->experts == (job->experts > 0) && kind->hybrid == job->hybrid;
-        for (int k = alike ? i + 1 : t->n; k < t->n && !rc; k++)
-            if (t->by_above[k].kind == a->kind && t->by_above[k].job == a->job)
-                rc = add(a, &t->by_above[k], kind->source, near, out);
+        for (int k = alike ? next[i] : 0; k && !rc; k = next[k])
+            rc = add(a, &t->by_above[k], kind->source, near, out);
     }
+    free(next);
     return rc;
 }
 

@@ -141,10 +141,14 @@ int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *e
 
     if (rc)
         return rc;
+    struct ss_job job; /* c->job is shown where it is refused */
     gpus = ss_platform_gpus_per_node(c->platform);
-    return ss_input_cache_finish(c->loaded, &c->asked, &c->stack,
-                                 ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
-                                 files, &c->job, err);
+    rc = ss_input_cache_finish(c->loaded, &c->asked, &c->stack,
+                               ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
+                               files, &job, err);
+    if (!rc)
+        c->job = job;
+    return rc;
 }
 
 /* A platform or stack of a row that cannot be read is a mistake of the table, not a refused configuration. */

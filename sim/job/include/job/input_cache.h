@@ -32,6 +32,8 @@ int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, con
 /* A model by name or path, as its config.json has it. */
 int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out,
                          struct ss_error *err);
+/* As ss_model_finish, which the jobs of a search would call with one model thousands of times: the last answer is kept. */
+int ss_input_cache_finish_model(struct ss_input_cache *l, struct ss_model *m, struct ss_error *err);
 /* The table of workloads/recipes.csv; it lives as long as *l. */
 int ss_input_cache_recipes(struct ss_input_cache *l, const struct ss_csv **out, struct ss_error *err);
 /* Finds the loads of a model with `experts` experts, whose tokens choose top_k; they live as long as *l. */
@@ -40,9 +42,13 @@ int ss_input_cache_loads(struct ss_input_cache *l, const char *path, int experts
 /* Rows of the packed sequences of a job whose packed_ fields are complete; they live as long as *l. */
 int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, const struct ss_packing **out,
                            struct ss_error *err);
-/* As ss_asked_finish, of a job that no scenario has; what the job reads of files lives as long as *l. */
+/* As ss_asked_finish, of a job that no scenario has; what the job reads of files lives as long as *l. After an error *job is of no
+ * use. */
 int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked,
                           const struct ss_stack *stack, int world_size, int gpus_per_node,
                           struct ss_files *files, struct ss_job *job, struct ss_error *err);
+/* As ss_scenario_build, whose files are read once for all scenarios of a cache; `inputs`, `asker` and `files` may be NULL. */
+int ss_scenario_build_from(struct ss_input_cache *inputs, const struct ss_request *r, ss_route_asker asker,
+                           struct ss_files *files, struct ss_scenario **out, struct ss_error *err);
 /* Adds the files that a finished job was read from, loads of experts and lengths of documents; `files` may be NULL. */
 int ss_input_cache_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err);
