@@ -170,6 +170,33 @@ static int check_any(const struct ss_capacity *c, const struct ss_error *first, 
     return first->code;
 }
 
+/* Returns the chosen point of a cluster, or the first that is no refusal; -1: none. */
+static int shown_of(const struct ss_capacity *c, int cluster)
+{
+    if (c->clusters[cluster].chosen >= 0)
+        return c->clusters[cluster].chosen;
+    for (int p = 0; p < c->npoints; p++)
+        if (c->points[p].cluster == cluster && c->points[p].summary.outcome != SS_OUTCOME_REFUSED)
+            return p;
+    return -1;
+}
+
+static int find_premises(const struct ss_capacity_planner *x, struct ss_error *err)
+{
+    static const struct ss_sweep differ = {.nflags = 2,
+                                           .flags = {{.name = "--nodes"}, {.name = "--global-batch-size"}}};
+    struct ss_capacity *c = x->plan;
+    int rc = SS_OK;
+
+    for (int k = 0; k < c->nclusters && !rc; k++) {
+        const int i = shown_of(c, k);
+        if (i >= 0)
+            rc = ss_premises_behind(&x->bases[k], c->points[i].flags, x->options->how, &differ,
+                                    c->clusters[k].premises, sizeof c->clusters[k].premises, err);
+    }
+    return rc;
+}
+
 static int find_warnings(const struct ss_capacity_planner *x, struct ss_error *err)
 {
     struct ss_capacity *c = x->plan;
@@ -177,8 +204,8 @@ static int find_warnings(const struct ss_capacity_planner *x, struct ss_error *e
 
     for (int k = 0; k < c->nclusters && i < 0; k++)
         i = c->clusters[k].chosen;
-    for (int p = 0; i < 0 && p < c->npoints; p++)
-        i = c->points[p].summary.outcome == SS_OUTCOME_REFUSED ? -1 : p;
+    for (int k = 0; k < c->nclusters && i < 0; k++)
+        i = shown_of(c, k);
     return i < 0 ? SS_OK
                  : ss_warnings_behind(&x->bases[c->points[i].cluster], c->points[i].flags, x->options->how,
                                       &c->warnings, err);
@@ -286,6 +313,7 @@ static int run(struct ss_capacity_planner *x, const struct ss_request *base,
     SS_THEN(rc, ss_capacity_plan_all(x, *numbers, &first, err));
     SS_THEN(rc, check_any(x->plan, &first, err));
     SS_THEN(rc, find_fixes(x, err));
+    SS_THEN(rc, find_premises(x, err));
     return rc ? rc : find_warnings(x, err);
 }
 

@@ -55,11 +55,11 @@ static json_t *platform_object(const struct ss_capacity *c, const struct ss_capa
 {
     static const char *const looks[] = {"listed", "every", "layouts"};
 
-    return SS_OBJECT(SS_SAME(k, platform), SS_KEY("chosen", ss_cell_index(k->chosen)),
-                     SS_KEY("sure", ss_cell_index(k->sure)), SS_KEY("cheapest", ss_cell_index(k->cheapest)),
-                     SS_KEY("knee", ss_cell_index(k->knee)), SS_KEY("look", looks[k->look]),
-                     SS_SAME(k, numbers), SS_SAME(k, hopeless), SS_SAME(k, planned),
-                     SS_KEY("least_gpu_hours", ss_known(k->least_gpu_s / 3600)),
+    return SS_OBJECT(SS_SAME(k, platform), SS_KEY_IF(k->premises[0], "premises", k->premises),
+                     SS_KEY("chosen", ss_cell_index(k->chosen)), SS_KEY("sure", ss_cell_index(k->sure)),
+                     SS_KEY("cheapest", ss_cell_index(k->cheapest)), SS_KEY("knee", ss_cell_index(k->knee)),
+                     SS_KEY("look", looks[k->look]), SS_SAME(k, numbers), SS_SAME(k, hopeless),
+                     SS_SAME(k, planned), SS_KEY("least_gpu_hours", ss_known(k->least_gpu_s / 3600)),
                      SS_KEY("inputs", inputs_object(c, k)));
 }
 

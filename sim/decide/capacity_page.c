@@ -12,6 +12,7 @@
 static void answers(const void *plan, FILE *out)
 {
     ss_capacity_answers(plan, out);
+    ss_capacity_premises(plan, out);
 }
 
 /* What a paragraph of one platform is made of. */

@@ -380,16 +380,28 @@ static void write_cluster(const struct ss_capacity *c, int cluster, FILE *out)
         write_chosen(c, &c->points[one], out);
 }
 
-int ss_capacity_text(const struct ss_capacity *c, const struct ss_display *view, FILE *out,
-                     struct ss_error *err)
+void ss_capacity_premises(const struct ss_capacity *c, FILE *out)
 {
     char tokens[32];
 
-    ss_capacity_answers(c, out);
-    fprintf(out, "%s, %s tokens on ", c->model, ss_report_count(c->tokens, tokens, sizeof tokens));
     for (int k = 0; k < c->nclusters; k++)
-        fprintf(out, "%s%s (%s)", k ? ", " : "", c->clusters[k].platform, c->clusters[k].card);
-    fputs("\n\n", out);
+        if (c->clusters[k].premises[0])
+            fprintf(out, "%s\n", c->clusters[k].premises);
+        else
+            fprintf(out, "%s on %s\n", c->model, c->clusters[k].platform);
+    fprintf(out, "%s tokens, batch %d on ", ss_report_count(c->tokens, tokens, sizeof tokens),
+            c->asked_batch);
+    for (int k = 0; k < c->nclusters; k++)
+        fprintf(out, "%s%s", k ? ", " : "", c->clusters[k].card);
+    fputc('\n', out);
+}
+
+int ss_capacity_text(const struct ss_capacity *c, const struct ss_display *view, FILE *out,
+                     struct ss_error *err)
+{
+    ss_capacity_answers(c, out);
+    ss_capacity_premises(c, out);
+    fputc('\n', out);
     int rc = write_points(c, view, out);
     write_batches(c, out);
     for (int k = 0; k < c->nclusters; k++)

@@ -129,6 +129,8 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
 
 /* Writes the answer of each platform, in lines. */
 void ss_capacity_answers(const struct ss_capacity *c, FILE *out);
+/* Writes what the plan stands on: a line for each platform, and one for tokens, batch and cards. */
+void ss_capacity_premises(const struct ss_capacity *c, FILE *out);
 /* Writes what becomes of a point: "fits, the answer, batch +3.1 %". */
 void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out);
 /* Writes what a platform was taken to be, in lines. */

@@ -122,6 +122,8 @@ struct ss_capacity_cluster {
     /* Indices of points, or -1. chosen: with a deadline the cheapest point that keeps it (and the budget), with a budget alone the
      * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points that surely fit. */
     int chosen, sure;
+    /* what the chosen point stands on, or without one the first that was predicted, but for its nodes and batch; "": all are refused */
+    char premises[512];
     int cheapest; /* the point with the fewest GPU-hours */
     int knee; /* the point with the most nodes among those that take at most a tenth more GPU-hours than the cheapest */
 };
