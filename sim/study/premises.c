@@ -35,3 +35,15 @@ int ss_premises_find(const struct ss_request *r, const struct ss_scenario_option
         *err = why;
     return rc;
 }
+
+int ss_premises_behind(const struct ss_request *base, const char *words,
+                       const struct ss_scenario_options *how, const struct ss_sweep *vary, char *buf,
+                       size_t size, struct ss_error *err)
+{
+    struct ss_request r;
+
+    SS_TRY(ss_request_behind(base, words, &r, err));
+    int rc = ss_premises_find(&r, how, vary, buf, size, err);
+    ss_request_free(&r);
+    return rc;
+}

@@ -48,6 +48,10 @@ int ss_request_behind(const struct ss_request *base, const char *words, struct s
  * of ss_scenario_build that are no refusal. */
 int ss_premises_find(const struct ss_request *r, const struct ss_scenario_options *how,
                      const struct ss_sweep *vary, char *buf, size_t size, struct ss_error *err);
+/* Does so for the job `base` with the words of the text `words` behind its own. */
+int ss_premises_behind(const struct ss_request *base, const char *words,
+                       const struct ss_scenario_options *how, const struct ss_sweep *vary, char *buf,
+                       size_t size, struct ss_error *err);
 
 /* ---- sweep_report.c ---- */
 /* Writes an empty line, and then a line for each way in which a row is best. */
