@@ -114,8 +114,8 @@ static int measure(struct ss_ask *a, const struct ss_scenario *s, struct ss_erro
     }
     if (rc || ss_measurement_tells(m))
         return rc;
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing that was measured");
-    return ss_hint(err, SS_ERR_USAGE,
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "nothing that was measured" SS_HINT
                    "give --log, --measured, --tokens-per-second, --tflops, --mfu or --memory");
 }
 

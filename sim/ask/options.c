@@ -45,10 +45,8 @@ static int read_placement(struct ss_ask *a, const char *name, const char *value,
 {
     if (!value[0] || strlen(value) >= sizeof a->how.placement)
         return no_value(name, value, err);
-    if (a->how.placement[0]) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice", name);
-        return ss_hint(err, SS_ERR_USAGE, "leave one out");
-    }
+    if (a->how.placement[0])
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", name);
     ss_copy(a->how.placement, sizeof a->how.placement, value);
     return SS_OK;
 }
@@ -344,9 +342,8 @@ int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error 
 
 int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err)
 {
-    if (a->how.replicas >= 0 && !is_given(a, "--jitter")) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--replicas without --jitter");
-        return ss_hint(err, SS_ERR_USAGE, "add --jitter SIGMA");
-    }
+    if (a->how.replicas >= 0 && !is_given(a, "--jitter"))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--replicas without --jitter" SS_HINT "add --jitter SIGMA");
     return ss_run_words_finish(&a->how, s, &a->files, err);
 }

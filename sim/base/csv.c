@@ -30,8 +30,7 @@ struct ss_csv {
 
 static int bad(struct reader *r, const char *message, const char *hint)
 {
-    ss_fail(r->err, SS_ERR_INPUT, r->csv->file, r->line, "%s", message);
-    return ss_hint(r->err, SS_ERR_INPUT, "%s", hint);
+    return ss_fail(r->err, SS_ERR_INPUT, r->csv->file, r->line, "%s" SS_HINT "%s", message, hint);
 }
 
 static int keep(struct reader *r, const char *field)
@@ -123,11 +122,11 @@ static int read_row(struct reader *r)
     n = csv->nfields - first;
     if (csv->nlines == 1)
         csv->columns = n;
-    if (n != csv->columns) {
-        ss_fail(r->err, SS_ERR_INPUT, csv->file, line, "%zu fields; the first line names %zu columns", n,
-                csv->columns);
-        return ss_hint(r->err, SS_ERR_INPUT, "a field with a comma needs quotes");
-    }
+    if (n != csv->columns)
+        return ss_fail(r->err, SS_ERR_INPUT, csv->file, line,
+                       "%zu fields; the first line names %zu columns" SS_HINT
+                       "a field with a comma needs quotes",
+                       n, csv->columns);
     r->line++;
     return SS_OK;
 }
@@ -142,11 +141,9 @@ static int check_names(struct reader *r)
     }
     for (size_t i = 0; i < csv->columns; i++)
         for (size_t k = 0; k < i; k++)
-            if (!strcmp(csv->field[i], csv->field[k])) {
-                ss_fail(r->err, SS_ERR_INPUT, csv->file, csv->line[0], "column \"%.80s\" stands twice",
-                        csv->field[i]);
-                return ss_hint(r->err, SS_ERR_INPUT, "remove or rename one");
-            }
+            if (!strcmp(csv->field[i], csv->field[k]))
+                return ss_fail(r->err, SS_ERR_INPUT, csv->file, csv->line[0],
+                               "column \"%.80s\" stands twice" SS_HINT "remove or rename one", csv->field[i]);
     return SS_OK;
 }
 

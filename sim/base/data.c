@@ -33,8 +33,9 @@ static int look_at(const char *path, bool *found, struct ss_error *err)
     *found = there && !S_ISDIR(st.st_mode);
     if (there || means_none(errno))
         return SS_OK;
-    ss_fail(err, SS_ERR_IO, path, 0, "cannot read: %s", strerror(errno));
-    return ss_hint(err, SS_ERR_IO, "check the permissions of the file and its folder");
+    return ss_fail(err, SS_ERR_IO, path, 0,
+                   "cannot read: %s" SS_HINT "check the permissions of the file and its folder",
+                   strerror(errno));
 }
 
 /* Returns whether a folder holds any of the data that the program looks up by name. */
@@ -56,13 +57,14 @@ static int find_roots(struct roots *r, struct ss_error *err)
     const char *chosen = getenv("STEPSIM_DATA");
     r->n = 0;
     if (chosen && *chosen) {
-        if (!holds_data(chosen)) {
-            ss_fail(err, SS_ERR_IO, NULL, 0, "STEPSIM_DATA=%s: %s", chosen,
-                    ss_is_folder(chosen) ? "the folder holds neither platforms, workloads nor validation"
-                                         : "no such folder");
-            return ss_hint(err, SS_ERR_IO,
-                           "correct it, or unset it to use the data that came with the program");
-        }
+        if (!holds_data(chosen))
+            return ss_fail(err, SS_ERR_IO, NULL, 0,
+                           "STEPSIM_DATA=%s: %s" SS_HINT
+                           "correct it, or unset it to use the data that came with the program",
+                           chosen,
+                           ss_is_folder(chosen)
+                               ? "the folder holds neither platforms, workloads nor validation"
+                               : "no such folder");
         r->path[r->n++] = chosen;
     }
     ss_home_find(&ss_home.data, r->home, sizeof r->home);
@@ -308,11 +310,11 @@ static int unknown_path(const char *kind, const char *name, const char *suffix, 
     char part[256], **names = NULL;
     size_t n = 0;
 
-    if (is_model_folder(name, suffix)) {
-        ss_fail(err, SS_ERR_IO, name, 0, "no config.json in this folder");
-        return ss_hint(err, SS_ERR_IO, "give the folder of a downloaded model, or a name without '/' of %s",
+    if (is_model_folder(name, suffix))
+        return ss_fail(err, SS_ERR_IO, name, 0,
+                       "no config.json in this folder" SS_HINT
+                       "give the folder of a downloaded model, or a name without '/' of %s",
                        kind);
-    }
     ss_fail(err, SS_ERR_IO, name, 0, ss_is_folder(name) ? "is a folder" : "no such file");
     last_part(name, suffix, part, sizeof part);
     const char *near = NULL;
@@ -421,9 +423,10 @@ int ss_data_other_ending(const char *name, const char *endings, const char *whos
     int rc = look_at(name, &there, err);
     if (rc || !there)
         return rc;
-    ss_fail(err, code, NULL, 0, "the file '%s' does not end in %s, as the files of %s do", name, endings,
-            whose);
-    return ss_hint(err, code, "give a file with that ending, or ./%s to read this one", name);
+    return ss_fail(err, code, NULL, 0,
+                   "the file '%s' does not end in %s, as the files of %s do" SS_HINT
+                   "give a file with that ending, or ./%s to read this one",
+                   name, endings, whose, name);
 }
 
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
@@ -438,8 +441,8 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     SS_TRY(ss_data_other_ending(name, suffix, kind, SS_ERR_IO, err));
     if (!is_file_name(name))
         return unknown_name(kind, name, suffix, err);
-    ss_fail(err, SS_ERR_IO, NULL, 0, "no such file '%s'", name);
-    return ss_hint(err, SS_ERR_IO, "give a file, or a name of %s", kind);
+    return ss_fail(err, SS_ERR_IO, NULL, 0, "no such file '%s'" SS_HINT "give a file, or a name of %s", name,
+                   kind);
 }
 
 int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,

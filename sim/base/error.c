@@ -32,6 +32,23 @@ int ss_status_refuses(int status)
     return status == SS_ERR_CONFIG || status == SS_ERR_UNSUPPORTED;
 }
 
+/* Makes the message, and the hint behind SS_HINT. Where the hint begins follows from the length of the message, because arguments may hold
+ * any byte. */
+static void make_texts(struct ss_error *made, const char *fmt, va_list args)
+{
+    const char *mark = strchr(fmt, SS_HINT[0]);
+    char head[1024], both[2 * sizeof made->message];
+    va_list again;
+
+    ss_copy(head, mark && (size_t)(mark - fmt) < sizeof head ? (size_t)(mark - fmt) + 1 : sizeof head, fmt);
+    va_copy(again, args);
+    const int n = vsnprintf(made->message, sizeof made->message, mark ? head : fmt, again);
+    va_end(again);
+    vsnprintf(both, sizeof both, mark ? fmt : "", args);
+    if (mark && n >= 0 && (size_t)n < sizeof both)
+        ss_copy(made->hint, sizeof made->hint, both + n + 1);
+}
+
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
 {
     if (!err)
@@ -41,12 +58,13 @@ int ss_fail(struct ss_error *err, int code, const char *file, int line, const ch
     ss_copy(made.file, sizeof made.file, file ? file : "");
     va_list args;
     va_start(args, fmt);
-    vsnprintf(made.message, sizeof made.message, fmt, args);
+    make_texts(&made, fmt, args);
     va_end(args);
     /* A message is one line of UTF-8: it quotes user input, logs are read by line, and JSON takes UTF-8
      * only. */
     ss_text_clean(made.file);
     ss_text_clean(made.message);
+    ss_text_clean(made.hint);
     *err = made;
     return code;
 }

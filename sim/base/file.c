@@ -58,8 +58,8 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
         n += got;
         if (n > max_bytes) {
             free(data);
-            ss_fail(err, SS_ERR_INPUT, name, 0, "larger than %zu bytes", max_bytes);
-            return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
+            return ss_fail(err, SS_ERR_INPUT, name, 0,
+                           "larger than %zu bytes" SS_HINT "is this the right file?", max_bytes);
         }
         if (!got)
             break;
@@ -90,8 +90,7 @@ static const char *no_file(const struct stat *st)
 
 static int refuse(const char *path, const char *what, const char *hint, struct ss_error *err)
 {
-    ss_fail(err, SS_ERR_INPUT, path, 0, "%s, not a file", what);
-    return ss_hint(err, SS_ERR_INPUT, "%s", hint);
+    return ss_fail(err, SS_ERR_INPUT, path, 0, "%s, not a file" SS_HINT "%s", what, hint);
 }
 
 /* Paths of what this process has open: a pipe of the shell's there has its writer. */

@@ -234,10 +234,11 @@ static int open_library(struct libxml2 *out, const char *file, struct ss_error *
         symbol = dlsym(handle, names[i]);
         memcpy((char *)out + i * sizeof symbol, &symbol, sizeof symbol);
     }
-    if (!symbol) {
-        ss_fail(err, SS_ERR_UNSUPPORTED, file, 0, "cannot be read: %s", dlerror());
-        return ss_hint(err, SS_ERR_UNSUPPORTED, "install libxml2, which reads all XML but the shipped files");
-    }
+    if (!symbol)
+        return ss_fail(err, SS_ERR_UNSUPPORTED, file, 0,
+                       "cannot be read: %s" SS_HINT
+                       "install libxml2, which reads all XML but the shipped files",
+                       dlerror());
     out->xmlInitParser(); /* takes a lock of its own */
     return SS_OK;
 }
@@ -322,10 +323,10 @@ static int check_tags(const char *text, size_t len, const char *name, struct ss_
 {
     int line = 1, attributes = 0, begin = 1;
 
-    if (len > MAX_OTHER_BYTES && !is_ascii_superset(text, len)) {
-        ss_fail(err, SS_ERR_INPUT, name, 1, "larger than 64 KiB, and not in UTF-8");
-        return ss_hint(err, SS_ERR_INPUT, "is this the right file? iconv makes UTF-8 of it");
-    }
+    if (len > MAX_OTHER_BYTES && !is_ascii_superset(text, len))
+        return ss_fail(err, SS_ERR_INPUT, name, 1,
+                       "larger than 64 KiB, and not in UTF-8" SS_HINT
+                       "is this the right file? iconv makes UTF-8 of it");
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '\n')
             line++;
@@ -338,24 +339,20 @@ static int check_tags(const char *text, size_t len, const char *name, struct ss_
         size_t next = i + 1;
         while (next < len && text[next] && strchr(" \t\r\n", text[next]))
             next++;
-        if (next < len && (text[next] == '"' || text[next] == '\'') && ++attributes > MAX_ATTRIBUTES) {
-            ss_fail(err, SS_ERR_INPUT, name, begin, "a tag with more than 256 attributes");
-            return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
-        }
+        if (next < len && (text[next] == '"' || text[next] == '\'') && ++attributes > MAX_ATTRIBUTES)
+            return ss_fail(err, SS_ERR_INPUT, name, begin,
+                           "a tag with more than 256 attributes" SS_HINT "is this the right file?");
     }
     return SS_OK;
 }
 
 int ss_xml_read(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
 {
-    if (len > MAX_BYTES) {
-        ss_fail(err, SS_ERR_INPUT, name, 0, "larger than 256 MiB");
-        return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
-    }
-    if (is_blank(text, len)) {
-        ss_fail(err, SS_ERR_INPUT, name, 1, "the file is empty");
-        return ss_hint(err, SS_ERR_INPUT, "an XML document was expected");
-    }
+    if (len > MAX_BYTES)
+        return ss_fail(err, SS_ERR_INPUT, name, 0, "larger than 256 MiB" SS_HINT "is this the right file?");
+    if (is_blank(text, len))
+        return ss_fail(err, SS_ERR_INPUT, name, 1,
+                       "the file is empty" SS_HINT "an XML document was expected");
     int rc = check_tags(text, len, name, err);
     if (rc)
         return rc;

@@ -80,9 +80,8 @@ static int unread_add(struct ss_request *r, const struct ss_words *words, const 
     const struct unread *it = unread_of(words, c);
 
     (void)r;
-    ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line, "arguments of %s are not read%s",
-            it->name, it->more);
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "%s", it->take);
+    return ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line,
+                   "arguments of %s are not read%s" SS_HINT "%s", it->name, it->more, it->take);
 }
 
 static const struct ss_command_importer importers[] = {

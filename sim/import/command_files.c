@@ -19,9 +19,10 @@ int ss_import_find(const char *name, const char *from, char *path, size_t size, 
         if (rc || found)
             return rc;
         slash = strrchr(name, '/');
-        ss_fail(err, SS_ERR_INPUT, from, 0, "it names the file %.100s, which is not at hand",
-                slash ? slash + 1 : name);
-        return ss_hint(err, SS_ERR_INPUT, "paste its text, or leave the word out");
+        return ss_fail(err, SS_ERR_INPUT, from, 0,
+                       "it names the file %.100s, which is not at hand" SS_HINT
+                       "paste its text, or leave the word out",
+                       slash ? slash + 1 : name);
     }
     if (slash && name[0] != '/' && strcmp(name, "-")) {
         int n = snprintf(path, size, "%.*s/%s", (int)(slash - from), from, name);

@@ -38,8 +38,8 @@ static int unknown(const struct ss_tree *tree, struct ss_error *err)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++)
         ss_append(names, sizeof names, "%s%s", i ? ", " : "", kinds[i].name);
-    ss_fail(err, SS_ERR_INPUT, ss_tree_file(tree), 1, "a configuration of a kind that is not known");
-    return ss_hint(err, SS_ERR_INPUT,
+    return ss_fail(err, SS_ERR_INPUT, ss_tree_file(tree), 1,
+                   "a configuration of a kind that is not known" SS_HINT
                    "give one of %s, torchtitan, GPT-NeoX, DeepSpeed, accelerate, Hugging Face's Trainer, "
                    "TRL, LLaMA-Factory, Axolotl, or the job in Megatron-LM's "
                    "flags",

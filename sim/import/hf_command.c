@@ -335,12 +335,12 @@ static int check_verb(const struct ss_words *words, const struct ss_command *c, 
 
     if (!is_of(words, c, "trl") || (verb && !strcmp(verb->text, "sft")))
         return SS_OK;
-    ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line,
-            "trl %.40s is not modelled: sft is; others run other models, or the model more than once a step",
-            verb ? verb->text : "");
-    return ss_hint(err, SS_ERR_UNSUPPORTED,
+    return ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line,
+                   "trl %.40s is not modelled: sft is; others run other models, or the model more than once "
+                   "a step" SS_HINT
                    "give the training step as a job: --model, --seq, --mbs, --gbs and its parallel sizes in "
-                   "Megatron's flags");
+                   "Megatron's flags",
+                   verb ? verb->text : "");
 }
 
 int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,

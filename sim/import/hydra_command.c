@@ -72,12 +72,12 @@ static int not_found(const struct command *c, struct ss_error *err)
     const char *file = c->words->file;
     int code = file ? SS_ERR_INPUT : SS_ERR_USAGE;
 
-    ss_fail(err, code, file, c->line, "the configuration \"%.100s\" is %s%.300s%s in %s", c->name,
-            c->folder ? "neither in " : "not", c->folder ? c->folder : "", c->folder ? " nor" : "",
-            file ? "the folder of this file" : "the current folder");
-    return ss_hint(err, code,
+    return ss_fail(err, code, file, c->line,
+                   "the configuration \"%.100s\" is %s%.300s%s in %s" SS_HINT
                    "put its YAML there; known without a file: megatron_gpt_config, megatron_llama_config "
-                   "(-7b, -13b, -70b)");
+                   "(-7b, -13b, -70b)",
+                   c->name, c->folder ? "neither in " : "not", c->folder ? c->folder : "",
+                   c->folder ? " nor" : "", file ? "the folder of this file" : "the current folder");
 }
 
 /* Replaces the names of the model by those of the node. */

@@ -264,16 +264,18 @@ static int check_used(const struct launch *x, struct ss_error *err)
         const char *file = failed->word[2], *slash = strrchr(file, '/');
         size_t above = x->calls.above ? strlen(x->calls.above) : 0;
         file += above && !strncmp(file, x->calls.above, above) ? above : 0;
-        ss_fail(err, SS_ERR_INPUT, strcmp(slash ? slash + 1 : file, x->name) ? file : x->l->script,
-                atoi(failed->word[1]), "%.200s failed, where the script stops (set -e)", failed->word[0]);
-        return ss_hint(err, SS_ERR_INPUT,
-                       "put the value into the script, or show it what it reads by --let-in");
+        return ss_fail(err, SS_ERR_INPUT, strcmp(slash ? slash + 1 : file, x->name) ? file : x->l->script,
+                       atoi(failed->word[1]),
+                       "%.200s failed, where the script stops (set -e)" SS_HINT
+                       "put the value into the script, or show it what it reads by --let-in",
+                       failed->word[0]);
     }
     if (!name)
         return SS_OK;
-    ss_fail(err, SS_ERR_INPUT, x->l->script, line_of(x->text, name),
-            "the script uses what %.100s writes, which is not here and wrote nothing", name);
-    return ss_hint(err, SS_ERR_INPUT, "put its output into the script");
+    return ss_fail(err, SS_ERR_INPUT, x->l->script, line_of(x->text, name),
+                   "the script uses what %.100s writes, which is not here and wrote nothing" SS_HINT
+                   "put its output into the script",
+                   name);
 }
 
 /* Lines of the script for the words of a call: each flag, and each word behind it, has that of the flag. */
@@ -384,10 +386,10 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
     if (!c)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--call %d: %s starts %d %s", x->l->call, x->name, jobs,
                        jobs == 1 ? "job" : "jobs");
-    if (jobs > 1 && !x->l->call) {
-        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script starts %d different jobs", jobs);
-        return ss_hint(err, SS_ERR_INPUT, "choose one by --call 1 to --call %d", jobs);
-    }
+    if (jobs > 1 && !x->l->call)
+        return ss_fail(err, SS_ERR_INPUT, x->l->script, 0,
+                       "the script starts %d different jobs" SS_HINT "choose one by --call 1 to --call %d",
+                       jobs, jobs);
     if (jobs > 1)
         ss_note(x->notes, "%s starts %d jobs; this is number %d (--call)", x->name, jobs, x->l->call);
     return take_words(x, c, out, err);
@@ -426,8 +428,8 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     SS_TRY(ss_file_read(l->script, MAX_SCRIPT_BYTES, &text, &len, err));
     if (ss_import_is_configuration(text, len)) {
         free(text);
-        ss_fail(err, SS_ERR_INPUT, l->script, 1, "a configuration, not a script");
-        return ss_hint(err, SS_ERR_INPUT, "--job reads it");
+        return ss_fail(err, SS_ERR_INPUT, l->script, 1,
+                       "a configuration, not a script" SS_HINT "--job reads it");
     }
     int rc = begin(&x, l, text, notes, err);
     int gpus = x.batch.gpus ? x.batch.gpus : (int)ss_cluster_gpus(&l->cluster);

@@ -94,12 +94,11 @@ static int refuse(struct missing *m, const char *real, const char *file, int lin
     const char *slash = strrchr(real, '/');
 
     snprintf(folder, sizeof folder, "%.*s", slash > real ? (int)(slash - real) : 1, real);
-    ss_fail(m->err, SS_ERR_INPUT, file, line,
-            "the script reads %s, which this machine has and the script does not see", real);
-    return ss_hint(m->err, SS_ERR_INPUT,
+    return ss_fail(m->err, SS_ERR_INPUT, file, line,
+                   "the script reads %s, which this machine has and the script does not see" SS_HINT
                    "give --let-in %s; without it a script sees its folder, the working folder and what lies "
                    "around both",
-                   slash > real ? folder : real);
+                   real, slash > real ? folder : real);
 }
 
 /* A file that was not there, by a path that the machine may have. sourced: by "source". */

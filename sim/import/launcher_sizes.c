@@ -45,9 +45,9 @@ static int differ(struct sizes *s, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    ss_fail(s->err, SS_ERR_CONFIG, s->words->file, s->line, "%s", text);
-    return ss_hint(s->err, SS_ERR_CONFIG,
-                   "make both the same, or say by --nodes and --gpus-per-node what is meant");
+    return ss_fail(s->err, SS_ERR_CONFIG, s->words->file, s->line,
+                   "%s" SS_HINT "make both the same, or say by --nodes and --gpus-per-node what is meant",
+                   text);
 }
 
 int64_t ss_cluster_gpus(const struct ss_cluster *cluster)
@@ -212,8 +212,10 @@ static int no_hosts(struct sizes *s, const layer *l, int rc)
             *s->err = (struct ss_error){0};
         return SS_OK;
     }
-    ss_fail(s->err, rc, s->words->file, l->line, "the file of hosts %.200s is not here", l->hostfile);
-    return ss_hint(s->err, rc, "say by --nodes and --gpus-per-node what it does");
+    return ss_fail(s->err, rc, s->words->file, l->line,
+                   "the file of hosts %.200s is not here" SS_HINT
+                   "say by --nodes and --gpus-per-node what it does",
+                   l->hostfile);
 }
 
 static int read_files(struct sizes *s, layer *l)

@@ -238,12 +238,11 @@ static int take_hosts(struct chain *x, size_t i, const char *text, bool chosen)
         each = hosts == 0 || n == each ? n : -1;
         p = end + (*end != '\0');
     }
-    if (each < 0) {
-        ss_fail(x->err, SS_ERR_UNSUPPORTED, x->words->file, x->words->w[i].line,
-                "%.60s %.100s: nodes with unlike numbers of GPUs are not modelled", x->words->w[i].text,
-                text);
-        return ss_hint(x->err, SS_ERR_UNSUPPORTED, "say by --nodes and --gpus-per-node what is meant");
-    }
+    if (each < 0)
+        return ss_fail(x->err, SS_ERR_UNSUPPORTED, x->words->file, x->words->w[i].line,
+                       "%.60s %.100s: nodes with unlike numbers of GPUs are not modelled" SS_HINT
+                       "say by --nodes and --gpus-per-node what is meant",
+                       x->words->w[i].text, text);
     said->count[SS_COUNT_NODES] = hosts;
     said->count[SS_COUNT_GPUS] = each ? each : said->count[SS_COUNT_GPUS];
     return SS_OK;

@@ -18,8 +18,8 @@ int ss_result_sniff(const char *text, size_t len)
 
 static int bad(const char *file, struct ss_error *err, const char *why)
 {
-    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, 0, "%s", why),
-                   "give what \"stepsim run --json\" wrote, or a file of flags");
+    return ss_fail(err, SS_ERR_INPUT, file, 0,
+                   "%s" SS_HINT "give what \"stepsim run --json\" wrote, or a file of flags", why);
 }
 
 static int add_words(struct ss_request *r, const json_t *words, const char *file, struct ss_error *err)
@@ -90,10 +90,10 @@ static int check_file(const json_t *entry, const char *file, struct ss_error *er
     SS_THEN(rc, ss_file_hash(path, now, err));
     if (rc || !strcmp(now, hash))
         return rc;
-    ss_fail(err, SS_ERR_INPUT, file, 0, "%.200s has changed since this result: its hash was %.16s and is %s",
-            name, hash, now);
-    return ss_hint(err, SS_ERR_INPUT,
-                   "bring the file of then back, or give the job's own flags to predict with today's");
+    return ss_fail(err, SS_ERR_INPUT, file, 0,
+                   "%.200s has changed since this result: its hash was %.16s and is %s" SS_HINT
+                   "bring the file of then back, or give the job's own flags to predict with today's",
+                   name, hash, now);
 }
 
 static int add_inputs(struct ss_request *r, const json_t *root, const char *file, struct ss_error *err)
@@ -102,9 +102,8 @@ static int add_inputs(struct ss_request *r, const json_t *root, const char *file
     int rc = SS_OK;
 
     if (json_object_get(root, "model_type") || json_object_get(root, "architectures"))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, 0, "this is the config.json of a model, not a job"),
-                       "give it as --model %s", file);
+        return ss_fail(err, SS_ERR_INPUT, file, 0,
+                       "this is the config.json of a model, not a job" SS_HINT "give it as --model %s", file);
     if (!json_is_object(inputs))
         return bad(file, err, "this JSON has no inputs: it is no result of a run");
     if (json_integer_value(json_object_get(root, "schema_version")) < OLDEST)

@@ -6,7 +6,7 @@
 int ss_sandbox_run(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err)
 {
     (void)box, (void)calls;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "this stepsim runs no script");
-    return ss_hint(err, SS_ERR_UNSUPPORTED,
+    return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                   "this stepsim runs no script" SS_HINT
                    "give the flags of the job, or use a stepsim that is built for Linux");
 }

@@ -182,10 +182,10 @@ int ss_table_number(const struct ss_table *t, int row, const char *column, doubl
         *out = missing;
         return SS_OK;
     }
-    if (ss_parse_double(text, out) || !(*out >= 0 && *out < 1e15)) {
-        ss_fail(err, SS_ERR_INPUT, ss_table_file(t), ss_table_line(t, row),
-                "%s \"%.40s\" is no number in 0..1e15", column, text);
-        return ss_hint(err, SS_ERR_INPUT, "leave the field empty where nothing is known");
-    }
+    if (ss_parse_double(text, out) || !(*out >= 0 && *out < 1e15))
+        return ss_fail(err, SS_ERR_INPUT, ss_table_file(t), ss_table_line(t, row),
+                       "%s \"%.40s\" is no number in 0..1e15" SS_HINT
+                       "leave the field empty where nothing is known",
+                       column, text);
     return SS_OK;
 }

@@ -193,10 +193,9 @@ static int override_all(struct ss_tree *tree, struct ss_request *r, const struct
 
 static int no_file(const struct ss_words *words, const struct ss_command *c, struct ss_error *err)
 {
-    ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line,
-            "this configuration of torchtitan is Python code, which is not run");
-    return ss_hint(
-        err, SS_ERR_UNSUPPORTED,
+    return ss_fail(
+        err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line,
+        "this configuration of torchtitan is Python code, which is not run" SS_HINT
         "write it out with --debug.save_config_file FILE, or by python -c 'import json; from "
         "torchtitan.config.manager import ConfigManager as C; print(json.dumps(C().parse_args().to_dict()))' "
         "and these options, and give that by --job");

@@ -47,10 +47,10 @@ static int not_read(struct reader *r)
              i++)
             line += p->input.string.start[i] == '\n';
     }
-    ss_fail(r->err, SS_ERR_INPUT, r->file, line, "this is neither YAML nor JSON: %s%s%s",
-            p->context ? p->context : "", p->context ? ", " : "",
-            p->problem ? p->problem : "not well-formed");
-    return ss_hint(r->err, SS_ERR_INPUT, "look at this line and at the one before");
+    return ss_fail(r->err, SS_ERR_INPUT, r->file, line,
+                   "this is neither YAML nor JSON: %s%s%s" SS_HINT "look at this line and at the one before",
+                   p->context ? p->context : "", p->context ? ", " : "",
+                   p->problem ? p->problem : "not well-formed");
 }
 
 /* The scalar that names the next value of a map. */

@@ -179,14 +179,13 @@ static int load_cluster(struct machine *m, const struct ss_job *job, struct ss_p
                        "--failed-gpu beside %s: name the nodes that are well",
                        named ? "--on-nodes" : "--cluster-nodes");
     if (!named && !job->nodes)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--cluster-nodes needs --nodes or --on-nodes"),
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "--cluster-nodes needs --nodes or --on-nodes" SS_HINT
                        "say how many of them the job has");
     if (named && job->nodes && job->nodes != named)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "--on-nodes names %d nodes, --nodes says %d",
-                               named, job->nodes),
-                       "give one of them");
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "--on-nodes names %d nodes, --nodes says %d" SS_HINT "give one of them", named,
+                       job->nodes);
     if (job->cluster_nodes && job->cluster_nodes <= (named ? last : job->nodes - 1))
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the cluster has nodes 0 to %d, the job is on node %d",
                        job->cluster_nodes - 1, named ? last : job->nodes - 1);

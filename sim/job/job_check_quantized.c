@@ -41,11 +41,10 @@ static int check_sizes(struct ss_finish *f)
 
     if (!ss_precision_is_quantized(job->precision))
         return SS_OK;
-    if (job->stored == SS_FP32) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "%s over fp32 storage is not modelled",
-                ss_precision_name(job->precision));
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "add --bf16");
-    }
+    if (job->stored == SS_FP32)
+        return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "%s over fp32 storage is not modelled" SS_HINT "add --bf16",
+                       ss_precision_name(job->precision));
     if (f->stack->fp8_dynamic == 0 && (job->transformer_local || f->stack->te_layers == 0))
         REFUSE(f, "--transformer-impl --stack --fp8-format --precision",
                "take another --stack or --transformer-impl", "fp8 needs Transformer Engine, which %s",

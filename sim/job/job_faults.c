@@ -130,10 +130,10 @@ int ss_faults_end(struct ss_faults *f, int rc, const struct ss_error *why, struc
         return rc == SS_ERR_NOMEM ? rc : first->code;
     }
     int code = first->code, both = f->unknown[0] && f->refused[0];
-    ss_fail(err, code, f->first.file[0] ? f->first.file : NULL, f->first.line,
-            "%d flags cannot be taken (lines in brackets); %s%s%s%s%s", f->n,
-            f->unknown[0] ? "unknown: " : "", f->unknown, both ? "; " : "", f->refused[0] ? "refused: " : "",
-            f->refused);
-    return ss_hint(err, code, "--drop FLAG leaves one out%s; the prediction then has no error band",
+    return ss_fail(err, code, f->first.file[0] ? f->first.file : NULL, f->first.line,
+                   "%d flags cannot be taken (lines in brackets); %s%s%s%s%s" SS_HINT
+                   "--drop FLAG leaves one out%s; the prediction then has no error band",
+                   f->n, f->unknown[0] ? "unknown: " : "", f->unknown, both ? "; " : "",
+                   f->refused[0] ? "refused: " : "", f->refused,
                    f->unknown[0] ? ", --drop-unknown all that are unknown" : "");
 }

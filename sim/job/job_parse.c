@@ -77,10 +77,10 @@ static int check_said(struct parser *p, const struct ss_flag_setter *s, const ch
             old->flag && (k <= says ? contradict(k, old, says, &word) : contradict(says, &word, k, old));
         if (!clash)
             continue;
-        ss_fail(p->err, SS_ERR_CONFIG, p->file, line_at(p, i), "%s%s%s beside %s%s%s%s", word.flag,
-                *word.value ? " " : "", word.value, old->flag, *old->value ? " " : "", old->value,
-                k == SAYS_FORMAT && says == SAYS_FORMAT ? ": they cannot be used simultaneously" : "");
-        return ss_hint(p->err, SS_ERR_CONFIG, "leave one out");
+        return ss_fail(p->err, SS_ERR_CONFIG, p->file, line_at(p, i),
+                       "%s%s%s beside %s%s%s%s" SS_HINT "leave one out", word.flag, *word.value ? " " : "",
+                       word.value, old->flag, *old->value ? " " : "", old->value,
+                       k == SAYS_FORMAT && says == SAYS_FORMAT ? ": they cannot be used simultaneously" : "");
     }
     if (says != SAYS_NOTHING)
         p->said[says] = word;

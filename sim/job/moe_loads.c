@@ -28,10 +28,9 @@ static int read_row(const struct ss_csv *csv, size_t i, const int column[COLUMNS
     out->expert = (int)expert;
     out->line = ss_csv_line(csv, i);
     if (ss_parse_double(text, &out->load) || !(out->load >= 0))
-        return ss_hint(
-            err,
-            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), out->line, "load \"%s\" is no number >= 0", text),
-            "give the tokens of the expert, or their share");
+        return ss_fail(
+            err, SS_ERR_INPUT, ss_csv_file(csv), out->line,
+            "load \"%s\" is no number >= 0" SS_HINT "give the tokens of the expert, or their share", text);
     return SS_OK;
 }
 
@@ -67,12 +66,10 @@ static int fill(const struct row *row, size_t n, const char *name, int top_k, st
             busy += load[e] > 0;
         }
         if (busy < top_k)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, name, row[first].line,
-                                   "layer %d has a load on %d experts, a token chooses %d", row[first].layer,
-                                   busy, top_k),
+            return ss_fail(err, SS_ERR_INPUT, name, row[first].line,
+                           "layer %d has a load on %d experts, a token chooses %d" SS_HINT
                            "give a load above 0 to %d experts of each layer, or lower --moe-router-topk",
-                           top_k);
+                           row[first].layer, busy, top_k, top_k);
     }
     return SS_OK;
 }
@@ -95,8 +92,8 @@ static int read_rows(const struct ss_csv *csv, struct row *row, int experts, int
             return rc;
     }
     if (n == 0)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "the file has no loads"),
-                       "add lines as 0,5,1200: layer, expert, load");
+        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0,
+                       "the file has no loads" SS_HINT "add lines as 0,5,1200: layer, expert, load");
     qsort(row, n, sizeof *row, by_place);
     for (size_t i = 0; i < n; i++)
         layers += i == 0 || row[i].layer != row[i - 1].layer;

@@ -78,11 +78,11 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
 {
     struct ss_asked asked;
 
-    if (r->n > MOST_WORDS) {
-        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%zu words; at most %d are put into one place", r->n,
-                MOST_WORDS);
-        return ss_hint(err, SS_ERR_UNSUPPORTED, "leave out flags that are given again");
-    }
+    if (r->n > MOST_WORDS)
+        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "%zu words; at most %d are put into one place" SS_HINT
+                       "leave out flags that are given again",
+                       r->n, MOST_WORDS);
     SS_TRY(ss_request_copy(r, out, err));
     int rc = ss_request_resolve(out, &out->notes, err);
     SS_THEN(rc, parse(out, 0, &asked, err));

@@ -67,16 +67,17 @@ static int no_name(const char *name, const char *id, struct ss_error *err)
 /* The size as sold says what card it is; capacity is what nvidia-smi shows. */
 int ss_set_refuses(int prop, const char *option, struct ss_error *err)
 {
-    if (ss_prop_is_of_bench(prop)) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %s: a number of kernels alone changes no prediction", option,
-                ss_prop_at(prop)->id);
-        return ss_hint(err, SS_ERR_USAGE, "those of training are ss.gemm.*, ss.fabric.* and the stack's");
-    }
+    if (ss_prop_is_of_bench(prop))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "%s %s: a number of kernels alone changes no prediction" SS_HINT
+                       "those of training are ss.gemm.*, ss.fabric.* and the stack's",
+                       option, ss_prop_at(prop)->id);
     if (prop != SS_PROP_hbm_size)
         return SS_OK;
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s ss.hbm.size: the memory as sold changes no prediction", option);
-    return ss_hint(err, SS_ERR_USAGE,
-                   "what a job must fit is ss.device_memory, the total that nvidia-smi shows");
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "%s ss.hbm.size: the memory as sold changes no prediction" SS_HINT
+                   "what a job must fit is ss.device_memory, the total that nvidia-smi shows",
+                   option);
 }
 
 /* "nic.bandwidth=2x", also with "ss." before and without "x" behind. */
@@ -86,10 +87,9 @@ static int split(const char *text, struct scale *out, struct ss_error *err)
     size_t n = equal ? (size_t)(equal - text) : 0, length = equal ? strlen(equal + 1) : 0;
     char id[sizeof out->name + 4], number[32];
 
-    if (n == 0 || length == 0 || n >= sizeof out->name || length >= sizeof number) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--scale %.80s: not PROP=FACTOR", text);
-        return ss_hint(err, SS_ERR_USAGE, "write it as --scale nic.bandwidth=2x");
-    }
+    if (n == 0 || length == 0 || n >= sizeof out->name || length >= sizeof number)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--scale %.80s: not PROP=FACTOR" SS_HINT "write it as --scale nic.bandwidth=2x", text);
     snprintf(out->name, sizeof out->name, "%.*s", (int)n, text);
     snprintf(id, sizeof id, "%s%s", strncmp(out->name, "ss.", 3) ? "ss." : "", out->name);
     snprintf(number, sizeof number, "%.*s", (int)(length - (equal[length] == 'x')), equal + 1);
@@ -100,10 +100,10 @@ static int split(const char *text, struct scale *out, struct ss_error *err)
     SS_TRY(out->props ? SS_OK : ss_set_refuses(out->prop, "--scale", err));
     if (!out->props && (out->prop < 0 || !ss_prop_is_scalable(out->prop)))
         return no_name(out->name, id, err);
-    if (ss_parse_double(number, &out->factor) || !(out->factor > 0)) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--scale %.80s: the factor is no number above 0", text);
-        return ss_hint(err, SS_ERR_USAGE, "write it as --scale %s=2x", out->name);
-    }
+    if (ss_parse_double(number, &out->factor) || !(out->factor > 0))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--scale %.80s: the factor is no number above 0" SS_HINT "write it as --scale %s=2x",
+                       text, out->name);
     return SS_OK;
 }
 
@@ -153,8 +153,10 @@ int ss_scale_apply(const char *text, struct ss_platform *platform, struct ss_sta
             return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--scale %s: a prop of a stack", s.name);
         if (value_of(s.prop, platform, stack) != 0)
             return scale_one(s.prop, s.factor, platform, stack, err);
-        ss_fail(err, SS_ERR_INPUT, NULL, 0, "--scale %s: it is 0 here, which no factor changes", s.name);
-        return ss_hint(err, SS_ERR_INPUT, "give it a value: --set %s=...", ss_prop_at(s.prop)->id);
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                       "--scale %s: it is 0 here, which no factor changes" SS_HINT
+                       "give it a value: --set %s=...",
+                       s.name, ss_prop_at(s.prop)->id);
     }
     for (int prop = 0; prop < SS_PROP_COUNT && !rc; prop++)
         if (is_of_group(s.props, ss_prop_at(prop)->id) && (stack || ss_prop_at(prop)->owner != SS_OF_STACK))

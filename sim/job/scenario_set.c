@@ -13,12 +13,12 @@ static int unknown_prop(const char *id, struct ss_error *err)
 {
     const char *near = ss_prop_nearest(id, ss_prop_is_settable);
 
-    if (ss_prop_find(id, SS_OF_ANY) >= 0) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--set %s: only a platform's file says this prop", id);
-        return ss_hint(
-            err, SS_ERR_USAGE,
-            "write it into a file that \"stepsim platform show NAME --xml\" makes, and give the file");
-    }
+    if (ss_prop_find(id, SS_OF_ANY) >= 0)
+        return ss_fail(
+            err, SS_ERR_USAGE, NULL, 0,
+            "--set %s: only a platform's file says this prop" SS_HINT
+            "write it into a file that \"stepsim platform show NAME --xml\" makes, and give the file",
+            id);
     ss_fail(err, SS_ERR_USAGE, NULL, 0, "--set %s: no such prop", id);
     if (near)
         return ss_hint(err, SS_ERR_USAGE, "did you mean %s?", near);
@@ -30,10 +30,9 @@ static int split(const char *text, struct setting *out, struct ss_error *err)
     const char *equal = strchr(text, '=');
     size_t n = equal ? (size_t)(equal - text) : 0;
 
-    if (!equal || n == 0 || !equal[1] || n >= sizeof out->id || strlen(equal + 1) >= sizeof out->value) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--set %s: not ID=VALUE", text);
-        return ss_hint(err, SS_ERR_USAGE, "write it as --set ss.nic.efficiency=0.8");
-    }
+    if (!equal || n == 0 || !equal[1] || n >= sizeof out->id || strlen(equal + 1) >= sizeof out->value)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--set %s: not ID=VALUE" SS_HINT "write it as --set ss.nic.efficiency=0.8", text);
     memcpy(out->id, text, n);
     out->id[n] = '\0';
     ss_copy(out->value, sizeof out->value, equal + 1);

@@ -106,12 +106,12 @@ int ss_model_check_sizes(const struct ss_model *m, struct ss_error *err)
         if (value >= need && value <= (int)f->number)
             continue;
         flag_of(f, flag, sizeof flag);
-        if (value == 0) {
-            ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the model has no %s", flag);
-            return ss_hint(err, SS_ERR_CONFIG, "name a model with --model or give %s", flag);
-        }
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s %d is outside %d..%d", flag, value, need, (int)f->number);
-        return ss_hint(err, SS_ERR_CONFIG, "is this the right model?");
+        if (value == 0)
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                           "the model has no %s" SS_HINT "name a model with --model or give %s", flag, flag);
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "%s %d is outside %d..%d" SS_HINT "is this the right model?", flag, value, need,
+                       (int)f->number);
     }
     return SS_OK;
 }

@@ -207,16 +207,15 @@ static void fill_defaults(struct ss_model *m)
 /* Sizes of experts and latent attention: nothing is left to fill in. */
 static int check_experts(const struct ss_model *m, struct ss_error *err)
 {
-    if (m->num_experts > 0 && m->top_k > m->num_experts) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "a token goes to %d experts, the model has %d", m->top_k,
-                m->num_experts);
-        return ss_hint(err, SS_ERR_CONFIG, "lower --moe-router-topk");
-    }
-    if (m->num_experts > 0 && m->router_groups > 0 && m->num_experts % m->router_groups) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d experts are not divisible by %d groups", m->num_experts,
-                m->router_groups);
-        return ss_hint(err, SS_ERR_CONFIG, "take a --moe-router-num-groups that divides them");
-    }
+    if (m->num_experts > 0 && m->top_k > m->num_experts)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "a token goes to %d experts, the model has %d" SS_HINT "lower --moe-router-topk",
+                       m->top_k, m->num_experts);
+    if (m->num_experts > 0 && m->router_groups > 0 && m->num_experts % m->router_groups)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "%d experts are not divisible by %d groups" SS_HINT
+                       "take a --moe-router-num-groups that divides them",
+                       m->num_experts, m->router_groups);
     return SS_OK;
 }
 
@@ -226,56 +225,53 @@ static int check_halves(const struct ss_model *m, struct ss_error *err)
     for (int i = 0; i < m->num_layers + m->mtp_depth_layers; i++)
         if (ss_layer_rule_has(&m->no_mixer, i) && ss_layer_rule_has(&m->no_mlp, i))
             return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "layer %d has neither a mixer nor an MLP", i);
-    if (m->num_experts == 0 && m->no_mixer.n > 0 && any_layer(m, &m->moe_layers)) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the pattern of layers has experts, E, and the model has none");
-        return ss_hint(err, SS_ERR_CONFIG, "give --num-experts");
-    }
+    if (m->num_experts == 0 && m->no_mixer.n > 0 && any_layer(m, &m->moe_layers))
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "the pattern of layers has experts, E, and the model has none" SS_HINT
+                       "give --num-experts");
     if (m->parallel_residual > SS_RESIDUAL_SERIAL && (any_layer(m, &m->no_mixer) || any_layer(m, &m->no_mlp)))
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                        "attention and MLP side by side need layers that have both");
     if (m->parallel_residual > SS_RESIDUAL_SERIAL && m->residual_streams > 1)
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                        "attention and MLP side by side have one residual stream");
-    if (m->output_groups > 0 && m->num_attention_heads % m->output_groups) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "%d attention heads are not divisible by %d groups of the output", m->num_attention_heads,
-                m->output_groups);
-        return ss_hint(err, SS_ERR_CONFIG, "take --o-groups that divide the heads");
-    }
-    if (m->linear_num_key_heads > 0 && m->linear_num_value_heads % m->linear_num_key_heads) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "linear_num_value_heads (%d) must be a multiple of linear_num_key_heads (%d).",
-                m->linear_num_value_heads, m->linear_num_key_heads);
-        return ss_hint(err, SS_ERR_CONFIG,
-                       "take a --linear-num-key-heads that divides --linear-num-value-heads");
-    }
-    if (m->mamba_head_dim > 0 && !m->mamba_num_heads) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "d_inner must be evenly divisible by headdim (%d, %d)",
-                2 * m->hidden_size, m->mamba_head_dim);
-        return ss_hint(err, SS_ERR_CONFIG, "give --mamba-num-heads, or another --mamba-head-dim");
-    }
-    if (m->mamba_num_groups > 0 && m->mamba_num_heads % m->mamba_num_groups) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "nheads must be evenly divisible by ngroups (%d, %d)",
-                m->mamba_num_heads, m->mamba_num_groups);
-        return ss_hint(err, SS_ERR_CONFIG, "take a --mamba-num-groups that divides --mamba-num-heads");
-    }
+    if (m->output_groups > 0 && m->num_attention_heads % m->output_groups)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "%d attention heads are not divisible by %d groups of the output" SS_HINT
+                       "take --o-groups that divide the heads",
+                       m->num_attention_heads, m->output_groups);
+    if (m->linear_num_key_heads > 0 && m->linear_num_value_heads % m->linear_num_key_heads)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "linear_num_value_heads (%d) must be a multiple of linear_num_key_heads (%d)." SS_HINT
+                       "take a --linear-num-key-heads that divides --linear-num-value-heads",
+                       m->linear_num_value_heads, m->linear_num_key_heads);
+    if (m->mamba_head_dim > 0 && !m->mamba_num_heads)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "d_inner must be evenly divisible by headdim (%d, %d)" SS_HINT
+                       "give --mamba-num-heads, or another --mamba-head-dim",
+                       2 * m->hidden_size, m->mamba_head_dim);
+    if (m->mamba_num_groups > 0 && m->mamba_num_heads % m->mamba_num_groups)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "nheads must be evenly divisible by ngroups (%d, %d)" SS_HINT
+                       "take a --mamba-num-groups that divides --mamba-num-heads",
+                       m->mamba_num_heads, m->mamba_num_groups);
     return SS_OK;
 }
 
 int ss_model_finish(struct ss_model *m, struct ss_error *err)
 {
     fill_defaults(m);
-    if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "hidden size %d is not divisible by %d attention heads",
-                m->hidden_size, m->num_attention_heads);
-        return ss_hint(err, SS_ERR_CONFIG, "give --kv-channels if a head's size is not their quotient");
-    }
+    if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "hidden size %d is not divisible by %d attention heads" SS_HINT
+                       "give --kv-channels if a head's size is not their quotient",
+                       m->hidden_size, m->num_attention_heads);
     SS_TRY(ss_model_check_sizes(m, err));
-    if (m->num_attention_heads % m->num_query_groups) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d attention heads are not divisible by %d query groups",
-                m->num_attention_heads, m->num_query_groups);
-        return ss_hint(err, SS_ERR_CONFIG, "take a --num-query-groups that divides the heads");
-    }
+    if (m->num_attention_heads % m->num_query_groups)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "%d attention heads are not divisible by %d query groups" SS_HINT
+                       "take a --num-query-groups that divides the heads",
+                       m->num_attention_heads, m->num_query_groups);
     int rc = check_experts(m, err);
     SS_THEN(rc, check_halves(m, err));
     if (rc)

@@ -13,14 +13,13 @@ static int unknown_family(const struct ss_config *c, const char *type)
     static const char *const experts[] = {"num_experts", "n_routed_experts", "num_local_experts"};
     int mixture = 0;
 
-    if (lacks) {
-        ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
-                "model_type \"%.60s\" has %s: not modelled", type, lacks);
-        return ss_hint(
-            c->err, SS_ERR_UNSUPPORTED,
+    if (lacks)
+        return ss_fail(
+            c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
+            "model_type \"%.60s\" has %s: not modelled" SS_HINT
             "no other model_type and no flags stand for such layers: their parameters and their time "
-            "would be those of another model");
-    }
+            "would be those of another model",
+            type, lacks);
     ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
             "model_type \"%.60s\" is not known", type);
     if (near && !strncmp(near, type, 3))
@@ -79,11 +78,11 @@ static int read_family(struct ss_config *c)
     char key[64];
     const json_t *v = ss_config_pick(c, "model_type", key);
 
-    if (!v) {
-        ss_fail(c->err, SS_ERR_INPUT, c->file, c->part ? ss_config_line(c, c->part) : 0,
-                "no \"model_type\" in %s", c->part ? c->part : "this config");
-        return ss_hint(c->err, SS_ERR_INPUT, "add it: llama, qwen3, gpt2, mistral, deepseek_v3, ...");
-    }
+    if (!v)
+        return ss_fail(c->err, SS_ERR_INPUT, c->file, c->part ? ss_config_line(c, c->part) : 0,
+                       "no \"model_type\" in %s" SS_HINT
+                       "add it: llama, qwen3, gpt2, mistral, deepseek_v3, ...",
+                       c->part ? c->part : "this config");
     if (!json_is_string(v)) {
         ss_config_wrong(c, key, "is not a text");
         return c->err->code;

@@ -72,9 +72,9 @@ static int check_attrs(const char *file, const struct ss_xml_node *node, const c
     for (int i = 0; i < node->nattrs; i++) {
         if (ss_has_word(allowed, node->attrs[i].name))
             continue;
-        ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> has no attribute \"%.60s\"", node->tag,
-                node->attrs[i].name);
-        return ss_hint(err, SS_ERR_INPUT, "it may have: %s", allowed);
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "<%s> has no attribute \"%.60s\"" SS_HINT "it may have: %s", node->tag,
+                       node->attrs[i].name, allowed);
     }
     return SS_OK;
 }
@@ -110,10 +110,11 @@ static int read_props(const char *file, const struct ss_xml_node *root, struct s
     struct ss_stack scratch; /* a prop of a card is checked there */
 
     for (const struct ss_xml_node *n = root->first_child; n; n = n->next) {
-        if (strcmp(n->tag, "prop")) {
-            ss_fail(err, SS_ERR_INPUT, file, n->line, "<%.60s> does not belong in a stack", n->tag);
-            return ss_hint(err, SS_ERR_INPUT, "a stack holds <prop id=\"ss...\" value=\"...\"/> only");
-        }
+        if (strcmp(n->tag, "prop"))
+            return ss_fail(err, SS_ERR_INPUT, file, n->line,
+                           "<%.60s> does not belong in a stack" SS_HINT
+                           "a stack holds <prop id=\"ss...\" value=\"...\"/> only",
+                           n->tag);
         int rc = check_attrs(file, n, "id value card", err);
         if (rc)
             return rc;
@@ -255,11 +256,11 @@ int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *o
 
 static int too_far(const char *name, const char *near, struct ss_error *err)
 {
-    ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, FOLDER);
-    return ss_hint(
-        err, SS_ERR_IO,
+    return ss_fail(
+        err, SS_ERR_IO, NULL, 0,
+        "no '%s' in %s" SS_HINT
         "did you mean %s? A release without a file is a number or a date within %d months of one that has",
-        near, MOST_MONTHS);
+        name, FOLDER, near, MOST_MONTHS);
 }
 
 /* File of a stack, or of the nearest release of the same framework; `asked` gets the name that has no file of its own. */

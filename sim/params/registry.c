@@ -217,8 +217,8 @@ int ss_prop_parse(int index, const char *text, const char *file, int line, doubl
     const char *why = "";
 
     if (ss_unit_parse(text, p->unit, out, &why) != SS_OK)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\": %s", p->id, text, why),
-                       "write it like %s", ss_unit_example(p->unit));
+        return ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\": %s" SS_HINT "write it like %s", p->id,
+                       text, why, ss_unit_example(p->unit));
     int status = check_range(index, *out, text, file, line, err);
     return status == SS_OK ? status : ss_hint(err, status, "is the unit right?");
 }
@@ -249,8 +249,8 @@ int ss_prop_check_word(int index, const char *text, const char *file, int line, 
 
     if (p->words == NULL || ss_has_word(p->words, text))
         return SS_OK;
-    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"", p->id, text),
-                   "one of: %s", p->words);
+    return ss_fail(err, SS_ERR_INPUT, file, line, "%s cannot be \"%.60s\"" SS_HINT "one of: %s", p->id, text,
+                   p->words);
 }
 
 double ss_prop_get(int index, const void *of)

@@ -16,9 +16,10 @@ struct reader {
 
 static int bad(const struct reader *r, const char *what)
 {
-    return ss_hint(r->err, ss_fail(r->err, SS_ERR_INPUT, r->path, r->line, "%s", what),
+    return ss_fail(r->err, SS_ERR_INPUT, r->path, r->line,
+                   "%s" SS_HINT
                    "a line is \"node N\" or \"gpu NODE INDEX\"; the platform has %d nodes of %d GPUs",
-                   r->nodes, r->gpus);
+                   what, r->nodes, r->gpus);
 }
 
 static int place(struct reader *r, int gpu)
@@ -71,10 +72,10 @@ static int read_text(struct reader *r, char *text)
     }
     if (!status && r->n < r->world) {
         r->line = 0;
-        status = ss_hint(r->err,
-                         ss_fail(r->err, SS_ERR_INPUT, r->path, 0,
-                                 "places for %d ranks, the platform has %d GPUs", r->n, r->world),
-                         "name every GPU once, or take fewer nodes");
+        status = ss_fail(r->err, SS_ERR_INPUT, r->path, 0,
+                         "places for %d ranks, the platform has %d GPUs" SS_HINT
+                         "name every GPU once, or take fewer nodes",
+                         r->n, r->world);
     }
     return status;
 }

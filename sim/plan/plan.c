@@ -82,14 +82,12 @@ static int check_host(struct ss_plan *plan, struct ss_error *err)
     gpus = gpus < plan->world_size ? gpus : plan->world_size;
     if (most * gpus <= size)
         return SS_OK;
-    if (plan->job->offload.params && !ss_has_word(ss_platform_assumed(plan->platform), "host_memory")) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "parameters and states on the host need %.0f GiB of a node, which has %.0f GiB",
-                most * gpus / gib, size / gib);
-        return ss_hint(err, SS_ERR_CONFIG,
+    if (plan->job->offload.params && !ss_has_word(ss_platform_assumed(plan->platform), "host_memory"))
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "parameters and states on the host need %.0f GiB of a node, which has %.0f GiB" SS_HINT
                        "more --nodes, --param-offload nvme, --optimizer-offload-nvme, or --set "
-                       "ss.host_memory if the nodes have more");
-    }
+                       "ss.host_memory if the nodes have more",
+                       most * gpus / gib, size / gib);
     ss_notes_add(&plan->warnings, "offload needs %.0f GiB of host memory on a node, which has %.0f GiB",
                  most * gpus / gib, size / gib);
     return SS_OK;

@@ -63,12 +63,11 @@ int ss_ranks_init_experts(struct ss_ranks *r, const struct ss_ranks *dense, cons
     int64_t one = (int64_t)etp * ep * pp; /* ranks of one copy of the experts */
     memset(r, 0, sizeof *r);
     if (world % one)
-        return ss_hint(
-            err,
-            ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                    "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)",
-                    world, (long long)one),
-            "take --ep and --etp (default: as --tp) whose product with --pp divides it");
+        return ss_fail(
+            err, SS_ERR_CONFIG, NULL, 0,
+            "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)" SS_HINT
+            "take --ep and --etp (default: as --tp) whose product with --pp divides it",
+            world, (long long)one);
     const int size[SS_AXIS_COUNT] = {etp, 1, ep, (int)(world / one), pp};
     status = ss_ranks_init(r, order, size, err);
     return status ? status : check_pipelines(dense, r, order, err);

@@ -207,11 +207,10 @@ static int grow_pool(struct routing *b)
     struct ss_routes *r = b->r;
     size_t need = r->npool + SS_ROUTE_MAX;
     if (need > INT_MAX)
-        return ss_hint(b->err,
-                       ss_fail(b->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                               "flows between %d ranks cross more than %d links", b->plan->world_size,
-                               INT_MAX),
-                       "take --level chunk, or fewer nodes");
+        return ss_fail(b->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "flows between %d ranks cross more than %d links" SS_HINT
+                       "take --level chunk, or fewer nodes",
+                       b->plan->world_size, INT_MAX);
     if (need > r->cap_pool && ss_grow(&r->pool, &r->cap_pool, need, sizeof *r->pool))
         return ss_nomem(b->err);
     if (r->symmetry.shifts > 1 && need > r->cap_link &&
@@ -242,12 +241,11 @@ static int check_ports(const struct routing *b, int gpu)
             if (is_slow(b, way.link[k])) {
                 struct ss_link link;
                 ss_platform_link(b->plan->platform, way.link[k], &link);
-                return ss_hint(b->err,
-                               ss_fail(b->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                                       "%s is one of several links of GPU %d of node %d, over all of which "
-                                       "collectives go: one slow or failed among them is not modelled",
-                                       link.name, gpu % b->gpus, node),
-                               "slow all of them, as %ss-%d-%d", ss_platform_fabric_word(b->plan->platform),
+                return ss_fail(b->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                               "%s is one of several links of GPU %d of node %d, over all of which "
+                               "collectives go: one slow or failed among them is not modelled" SS_HINT
+                               "slow all of them, as %ss-%d-%d",
+                               link.name, gpu % b->gpus, node, ss_platform_fabric_word(b->plan->platform),
                                node, gpu % b->gpus);
             }
     }
@@ -267,12 +265,11 @@ static int find_route(const struct routing *b, int src, int dst, int ring, int p
     go(b, route, from, via, ring);
     go(b, route, via, to, ring);
     if (route->missing)
-        return ss_hint(
-            b->err,
-            ss_fail(b->err, SS_ERR_CONFIG, ss_platform_file(b->plan->platform), 0,
-                    "no route from GPU %d of node %d to GPU %d of node %d, where rank %d sends to rank %d",
-                    from % b->gpus, from / b->gpus, to % b->gpus, to / b->gpus, src, dst),
-            "take nodes that reach each other (--nodes, --on-nodes), or add the route");
+        return ss_fail(
+            b->err, SS_ERR_CONFIG, ss_platform_file(b->plan->platform), 0,
+            "no route from GPU %d of node %d to GPU %d of node %d, where rank %d sends to rank %d" SS_HINT
+            "take nodes that reach each other (--nodes, --on-nodes), or add the route",
+            from % b->gpus, from / b->gpus, to % b->gpus, to / b->gpus, src, dst);
     if (!route->failed || go_around(b, route, from, to))
         return SS_OK;
     return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,

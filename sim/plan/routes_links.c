@@ -84,11 +84,11 @@ static int slow_down(const struct build *b, const struct ss_slow_link *slow)
         return status;
     if (found)
         return SS_OK;
-    return ss_hint(
-        b->err,
-        ss_fail(b->err, SS_ERR_CONFIG, NULL, 0, "the platform has no link '%s' to slow down", slow->name),
+    return ss_fail(
+        b->err, SS_ERR_CONFIG, NULL, 0,
+        "the platform has no link '%s' to slow down" SS_HINT
         "links of our platforms are named %s-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL%s",
-        ss_platform_fabric_word(b->plan->platform),
+        slow->name, ss_platform_fabric_word(b->plan->platform),
         ss_platform_joined_nodes(b->plan->platform) > 1
             ? "; NODE is a domain of the fabric here, and GPU and NIC count through all of its nodes"
             : "");

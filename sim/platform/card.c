@@ -31,8 +31,9 @@ static int check_form(const struct ss_xml_node *root, const char *path, struct s
                                         : "a card is <card> with the props of a card in it");
     for (const struct ss_xml_node *c = root->first_child; c != NULL; c = c->next) {
         if (!ss_tag_is(c, "prop"))
-            return ss_hint(err, ss_fail(err, SS_ERR_INPUT, path, c->line, "<%.60s> in a card", c->tag),
-                           "a card holds <prop id=\"ss...\" value=\"...\"/> only");
+            return ss_fail(err, SS_ERR_INPUT, path, c->line,
+                           "<%.60s> in a card" SS_HINT "a card holds <prop id=\"ss...\" value=\"...\"/> only",
+                           c->tag);
         if (ss_xml_attr(c, "id") == NULL || ss_xml_attr(c, "value") == NULL)
             return ss_fail(err, SS_ERR_INPUT, path, c->line, "<prop> needs %s",
                            ss_xml_attr(c, "id") == NULL ? "an id" : "a value");
@@ -108,9 +109,10 @@ static int card_props(struct ss_props *props, const char *name, const char *file
     int status;
 
     if (props->depth >= MAX_BASES)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, line, "more than %d cards one on another", MAX_BASES),
-                       "does an ss.card.base lead back to this file?");
+        return ss_fail(err, SS_ERR_INPUT, file, line,
+                       "more than %d cards one on another" SS_HINT
+                       "does an ss.card.base lead back to this file?",
+                       MAX_BASES);
     status = open_card(props->files, name, file, line, &f, err);
     if (status != SS_OK)
         return status;

@@ -86,19 +86,16 @@ int ss_cluster_check(const struct ss_xml_node *node, long hosts, const char *fil
     long made = hosts_of(topology, &numbers, &form);
 
     if (!read || made == 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "topo_parameters=\"%.100s\" of a %s",
-                               text != NULL ? text : "", topology),
-                       "write %s", form);
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "topo_parameters=\"%.100s\" of a %s" SS_HINT "write %s", text != NULL ? text : "",
+                       topology, form);
     if (made != hosts)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line,
-                               "topo_parameters=\"%.100s\" make %ld hosts, radical=\"%.60s\" %ld", text, made,
-                               ss_xml_attr(node, "radical"), hosts),
-                       "they must be as many");
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "topo_parameters=\"%.100s\" make %ld hosts, radical=\"%.60s\" %ld" SS_HINT
+                       "they must be as many",
+                       text, made, ss_xml_attr(node, "radical"), hosts);
     if (policy != NULL && strcmp(policy, "FATPIPE") == 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "a %s of FATPIPE links", topology),
-                       "use SPLITDUPLEX or SHARED");
+        return ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                       "a %s of FATPIPE links" SS_HINT "use SPLITDUPLEX or SHARED", topology);
     return SS_OK;
 }

@@ -20,11 +20,11 @@ static int same_card(const struct ss_foreign_reader *r, const struct ss_props *p
         }
     if (id == NULL)
         return SS_OK;
-    return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_UNSUPPORTED, from->line > 0 ? from->file : r->p->file,
-                           from->line > 0 ? from->line : line,
-                           "%s of host \"%s\" differs from that of host \"%s\"", id, host, r->first_host),
-                   "one platform has one kind of card");
+    return ss_fail(r->err, SS_ERR_UNSUPPORTED, from->line > 0 ? from->file : r->p->file,
+                   from->line > 0 ? from->line : line,
+                   "%s of host \"%s\" differs from that of host \"%s\"" SS_HINT
+                   "one platform has one kind of card",
+                   id, host, r->first_host);
 }
 
 /* A file that was written for SimGrid alone: all that it lacks at once. */
@@ -37,9 +37,8 @@ static int check_told(const struct ss_foreign_reader *r, const struct ss_props *
         told = props->value[i].text != NULL;
     if (told)
         return SS_OK;
-    return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
-                           "no word of the GPUs' card and of how many hosts, a GPU each, are a node"),
+    return ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
+                   "no word of the GPUs' card and of how many hosts, a GPU each, are a node" SS_HINT
                    "give --card NAME and --gpus-per-node N (\"stepsim list cards\"), or the props "
                    "ss.card.base and ss.gpus_per_node in this zone");
 }
@@ -159,10 +158,9 @@ static int unequal(const struct ss_foreign_reader *r, const struct ss_foreign_gp
 {
     const struct ss_entry *e = &r->ix->points[first->point];
 
-    return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, e->node->line,
-                           "node %ld has %d GPUs, the first has %d", first->node, had, want),
-                   "all nodes must have as many GPUs");
+    return ss_fail(r->err, SS_ERR_INPUT, r->p->file, e->node->line,
+                   "node %ld has %d GPUs, the first has %d" SS_HINT "all nodes must have as many GPUs",
+                   first->node, had, want);
 }
 
 /* Hosts that say ss.node are GPUs; the others are not. */
@@ -209,24 +207,22 @@ static int group(struct ss_foreign_reader *r, const struct ss_props *props, int 
         if (status != SS_OK)
             return status;
     } else if (per_node == 0) {
-        return ss_hint(
-            r->err,
-            ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "missing prop \"ss.gpus_per_node\""),
-            "add it to this zone, ss.node to every host that is a GPU, or give --gpus-per-node");
+        return ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line,
+                       "missing prop \"ss.gpus_per_node\"" SS_HINT
+                       "add it to this zone, ss.node to every host that is a GPU, or give --gpus-per-node");
     } else if (r->ngpus % (size_t)per_node != 0) {
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, p->file, per->line > 0 ? per->line : r->root_zone->line,
-                               "%zu hosts are no whole nodes of %d GPUs", r->ngpus, per_node),
-                       "all nodes must have as many GPUs");
+        return ss_fail(r->err, SS_ERR_INPUT, p->file, per->line > 0 ? per->line : r->root_zone->line,
+                       "%zu hosts are no whole nodes of %d GPUs" SS_HINT "all nodes must have as many GPUs",
+                       r->ngpus, per_node);
     } else {
         p->gpus_per_node = per_node;
         nodes = (int)(r->ngpus / (size_t)per_node);
     }
     if (want > nodes)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line,
-                               "the file has %d nodes, not %d", nodes, want),
-                       "only platforms with ss.template have any number of nodes");
+        return ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line,
+                       "the file has %d nodes, not %d" SS_HINT
+                       "only platforms with ss.template have any number of nodes",
+                       nodes, want);
     p->nodes = want > 0 ? want : nodes;
     return SS_OK;
 }
@@ -279,11 +275,10 @@ static int walk(struct ss_foreign_reader *r, const struct ss_props *props)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(of_template); i++)
         if (props->value[of_template[i]].text != NULL)
-            return ss_hint(r->err,
-                           ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
-                                   "prop \"%s\" belongs to a zone with ss.template",
-                                   ss_prop_at(of_template[i])->id),
-                           "remove it: the hosts and links of this file say it");
+            return ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[of_template[i]].line,
+                           "prop \"%s\" belongs to a zone with ss.template" SS_HINT
+                           "remove it: the hosts and links of this file say it",
+                           ss_prop_at(of_template[i])->id);
     return ss_tag_is(r->root_zone, "zone") ? walk_zone(r, props, r->root_zone)
                                            : walk_cluster(r, props, r->root_zone, SS_AT_ROOT | SS_AT_ZONE);
 }

@@ -23,19 +23,17 @@ int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_pr
     else if (nics > 0 && value(r, SS_PROP_NIC_BANDWIDTH) == 0)
         missing = SS_PROP_NIC_BANDWIDTH;
     if (missing >= 0)
-        return ss_hint(
-            r->err,
-            ss_fail(r->err, SS_ERR_INPUT, r->p->file, line, "missing prop \"%s\"", ss_prop_at(missing)->id),
-            "hosts that are nodes need it in the outermost zone");
+        return ss_fail(r->err, SS_ERR_INPUT, r->p->file, line,
+                       "missing prop \"%s\"" SS_HINT "hosts that are nodes need it in the outermost zone",
+                       ss_prop_at(missing)->id);
     if (nics > 0 && gpus % nics != 0)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[SS_PROP_NICS_PER_NODE].line,
-                               "%d GPUs cannot share %d NICs equally", gpus, nics),
-                       "ss.nics_per_node must divide ss.gpus_per_node");
+        return ss_fail(r->err, SS_ERR_INPUT, r->p->file, props->value[SS_PROP_NICS_PER_NODE].line,
+                       "%d GPUs cannot share %d NICs equally" SS_HINT
+                       "ss.nics_per_node must divide ss.gpus_per_node",
+                       gpus, nics);
     if (r->numbered)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, r->p->file, line, "ss.node beside ss.hosts=\"nodes\""),
-                       "each host is a node of its own");
+        return ss_fail(r->err, SS_ERR_INPUT, r->p->file, line,
+                       "ss.node beside ss.hosts=\"nodes\"" SS_HINT "each host is a node of its own");
     return SS_OK;
 }
 
@@ -118,10 +116,10 @@ int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const 
     if (hosts->n == 0)
         return SS_OK; /* no way from the one node to the other */
     if (hosts->n + 2 * nics > SS_ROUTE_MAX)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                               "a route between nodes has more than %d links", SS_ROUTE_MAX),
-                       "leave out links that never limit");
+        return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                       "a route between nodes has more than %d links" SS_HINT
+                       "leave out links that never limit",
+                       SS_ROUTE_MAX);
     for (int a = 0; a < gpus && status == SS_OK; a++)
         for (int b = 0; b < gpus && status == SS_OK; b++) {
             struct ss_pair_route route = {.latency =

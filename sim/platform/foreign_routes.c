@@ -72,13 +72,10 @@ static int split_route(struct ss_foreign_reader *r, const char *src, const char 
         struct named link = find_link(r, name);
 
         if (!link.known)
-            return ss_hint(
-                r->err,
-                ss_fail(
-                    r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                    "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> declares",
-                    src, dst, name),
-                "describe it with links of its own");
+            return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                           "the route from \"%s\" to \"%s\" crosses \"%s\", which no <link> or <cluster> "
+                           "declares" SS_HINT "describe it with links of its own",
+                           src, dst, name);
         out->latency += link.latency;
         if (link.fatpipe) {
             out->fat = fmin(out->fat, link.bandwidth);
@@ -102,10 +99,10 @@ static int check_route(const struct ss_foreign_reader *r, const char *src, const
 {
     if (route->fat == INFINITY || (route->n > 0 && route->narrowest <= route->fat))
         return SS_OK; /* without links: whoever sends there is told */
-    return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                           "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
-                   "make it SHARED or SPLITDUPLEX, or wider than the links around it");
+    return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                   "a FATPIPE link limits the route from \"%s\" to \"%s\"" SS_HINT
+                   "make it SHARED or SPLITDUPLEX, or wider than the links around it",
+                   src, dst);
 }
 
 /* The name of host i: of GPU i, or of node i. */
@@ -179,10 +176,10 @@ static int check_speed(const struct ss_foreign_reader *r, int ngpus)
         const char *routing = ss_xml_attr(e->node, "routing");
 
         if (e->kind == SS_ENTRY_ZONE && routing != NULL && strcmp(routing, "Dijkstra") == 0)
-            return ss_hint(r->err,
-                           ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, e->node->line,
-                                   "routing=\"Dijkstra\" is too slow for the routes of %d GPUs", ngpus),
-                           "write routing=\"DijkstraCache\": the same routes");
+            return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, e->node->line,
+                           "routing=\"Dijkstra\" is too slow for the routes of %d GPUs" SS_HINT
+                           "write routing=\"DijkstraCache\": the same routes",
+                           ngpus);
     }
     return SS_OK;
 }
@@ -196,14 +193,13 @@ int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_option
     if (status != SS_OK)
         return status;
     if (n > SS_MAX_FOREIGN_GPUS)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
-                               "%d GPUs in a file without ss.template; at most %d", n, SS_MAX_FOREIGN_GPUS),
-                       "take fewer nodes (--nodes), or describe one node and use ss.template");
+        return ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
+                       "%d GPUs in a file without ss.template; at most %d" SS_HINT
+                       "take fewer nodes (--nodes), or describe one node and use ss.template",
+                       n, SS_MAX_FOREIGN_GPUS);
     if (hosts > 1 && (options == NULL || options->asker == NULL))
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
-                               "the routes of this platform need the SimGrid kernel, which is not at hand"),
+        return ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
+                       "the routes of this platform need the SimGrid kernel, which is not at hand" SS_HINT
                        "install SimGrid, or use a platform with ss.template");
     f = p->foreign = ss_calloc(1, sizeof(*f));
     if (f == NULL)

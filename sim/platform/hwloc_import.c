@@ -39,15 +39,15 @@ static int check_text(const char *text, size_t len, const char *file, struct ss_
     root = ss_xml_root(doc);
     version = ss_xml_attr(root, "version");
     if (!ss_tag_is(root, "topology"))
-        status = ss_hint(err,
-                         ss_fail(err, SS_ERR_INPUT, file, root->line,
-                                 "the root is <%s>, not hwloc's <topology>", root->tag),
-                         "write the file with 'lstopo file.xml'");
+        status = ss_fail(err, SS_ERR_INPUT, file, root->line,
+                         "the root is <%s>, not hwloc's <topology>" SS_HINT
+                         "write the file with 'lstopo file.xml'",
+                         root->tag);
     else if (version == NULL || strncmp(version, "2.", 2) != 0)
-        status = ss_hint(err,
-                         ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line, "hwloc XML of version %.20s",
-                                 version != NULL ? version : "1"),
-                         "write it with hwloc 2, or with 'lstopo --export-xml-flags v2 file.xml' of hwloc 3");
+        status = ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
+                         "hwloc XML of version %.20s" SS_HINT
+                         "write it with hwloc 2, or with 'lstopo --export-xml-flags v2 file.xml' of hwloc 3",
+                         version != NULL ? version : "1");
     ss_xml_free(doc);
     return status;
 }
@@ -62,7 +62,8 @@ static int load(struct node *n, const char *text, size_t len, struct ss_error *e
     if (hwloc_topology_set_io_types_filter(n->topology, HWLOC_TYPE_FILTER_KEEP_ALL) != 0 ||
         hwloc_topology_set_xmlbuffer(n->topology, text, (int)len + 1) != 0 ||
         hwloc_topology_load(n->topology) != 0)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "hwloc cannot read this file"),
+        return ss_fail(err, SS_ERR_INPUT, n->file, 0,
+                       "hwloc cannot read this file" SS_HINT
                        "write it again with 'lstopo file.xml' on the node");
     return SS_OK;
 }
@@ -139,7 +140,8 @@ static int survey(struct node *n, struct ss_error *err)
 
     find_gpus(n);
     if (n->ngpus == 0)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "no NVIDIA GPU in this node"),
+        return ss_fail(err, SS_ERR_INPUT, n->file, 0,
+                       "no NVIDIA GPU in this node" SS_HINT
                        "hwloc lists GPUs as nvml devices, or as PCI devices of class 03xx and vendor 10de; "
                        "was I/O left out?");
     find_nics(n);
@@ -147,17 +149,17 @@ static int survey(struct node *n, struct ss_error *err)
     f->host_memory = (double)root->total_memory;
     model = gpu_model(n->gpus[0]);
     if (model == NULL)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "the file does not name the GPU's model"),
+        return ss_fail(err, SS_ERR_INPUT, n->file, 0,
+                       "the file does not name the GPU's model" SS_HINT
                        "write it with an hwloc that has NVML or the PCI ids");
     for (int i = 1; i < n->ngpus; i++) {
         const char *other = gpu_model(n->gpus[i]);
 
         if (other == NULL || strcmp(other, model) != 0)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
-                                   "GPUs of two models: \"%.80s\" and \"%.80s\"", model,
-                                   other != NULL ? other : "unnamed"),
-                           "one platform has one kind of card");
+            return ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                           "GPUs of two models: \"%.80s\" and \"%.80s\"" SS_HINT
+                           "one platform has one kind of card",
+                           model, other != NULL ? other : "unnamed");
     }
     f->ngpus = n->ngpus;
     ss_copy(f->model, sizeof(f->model), model);
@@ -329,7 +331,8 @@ static int ask_child(const char *text, size_t len, const char *file, struct answ
         ;
     if (whole)
         return SS_OK;
-    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, 0, "hwloc breaks down on this file"),
+    return ss_fail(err, SS_ERR_INPUT, file, 0,
+                   "hwloc breaks down on this file" SS_HINT
                    "it is damaged; write it again with 'lstopo file.xml' on the node");
 }
 

@@ -6,8 +6,8 @@ int ss_node_facts_read(const char *text, size_t len, const char *file, struct ss
                        struct ss_error *err)
 {
     (void)text, (void)len, (void)out;
-    ss_fail(err, SS_ERR_UNSUPPORTED, file, 0, "this stepsim is built without hwloc, which reads such files");
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "build one with it");
+    return ss_fail(err, SS_ERR_UNSUPPORTED, file, 0,
+                   "this stepsim is built without hwloc, which reads such files" SS_HINT "build one with it");
 }
 
 unsigned ss_node_facts_hwloc(void)

@@ -138,10 +138,8 @@ static int card_file(const struct node *n, char *out, size_t size, struct ss_err
     }
     ss_names_free(names, count);
     if (status == SS_OK && !found)
-        status = ss_hint(
-            err,
-            ss_fail(err, SS_ERR_INPUT, n->import.file, 0, "no card's file has the name %s", n->p->card.name),
-            "give --card FILE");
+        status = ss_fail(err, SS_ERR_INPUT, n->import.file, 0,
+                         "no card's file has the name %s" SS_HINT "give --card FILE", n->p->card.name);
     return status;
 }
 
@@ -153,10 +151,10 @@ static int write_own(struct node *nodes, int n, bool equal, const struct ss_impo
     int status = SS_OK, kinds = equal ? 1 : n;
 
     if (options->nodes > 0 && !equal && options->nodes != n)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_USAGE, NULL, 0, "--nodes %d of %d files with unlike nodes",
-                               options->nodes, n),
-                       "give a file for each node, or the file of one");
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--nodes %d of %d files with unlike nodes" SS_HINT
+                       "give a file for each node, or the file of one",
+                       options->nodes, n);
     own = ss_calloc((size_t)n, sizeof(*own));
     if (own == NULL)
         return ss_nomem(err);

@@ -33,8 +33,8 @@ static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
     if (name == NULL || ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)) != SS_OK)
         return ss_nomem(err);
     if (kind == SS_ENTRY_HOST && ++ix->nhosts > SS_MAX_HOSTS)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts", SS_MAX_HOSTS),
-                       "split the platform");
+        return ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts" SS_HINT "split the platform",
+                       SS_MAX_HOSTS);
     ix->points[ix->npoints] =
         (struct ss_entry){.name = name, .kind = kind, .zone = zone, .order = (int)ix->npoints, .node = node};
     ix->npoints++;
@@ -127,9 +127,9 @@ static int add_radical(struct ss_index *ix, const struct ss_xml_node *node, int 
             last = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
         }
         if (first < 0 || last < first || last >= INT32_MAX || (*end != 0 && *end != ','))
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, node->line, "radical=\"%s\" of a cluster", text),
-                           "write numbers and ranges, like 0-15,20");
+            return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                           "radical=\"%s\" of a cluster" SS_HINT "write numbers and ranges, like 0-15,20",
+                           text);
         for (long i = first; i <= last && status == SS_OK; i++)
             status = add_member(ix, node, zone, i, file, err);
         if (status != SS_OK)
@@ -235,11 +235,9 @@ static int sort(struct ss_entry *entries, size_t n, int **out, const char *what,
         what = "host";
     else if (again->kind == SS_ENTRY_ROUTER)
         what = "router";
-    return ss_hint(err,
-                   ss_fail(err, SS_ERR_INPUT, file, again->node->line,
-                           "duplicate %s \"%s\" (first in line %d)", what,
-                           again->base != NULL ? again->base : again->name, first->node->line),
-                   "every name must be used once");
+    return ss_fail(err, SS_ERR_INPUT, file, again->node->line,
+                   "duplicate %s \"%s\" (first in line %d)" SS_HINT "every name must be used once", what,
+                   again->base != NULL ? again->base : again->name, first->node->line);
 }
 
 int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const char *file,
@@ -252,10 +250,8 @@ int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const ch
     if (status == SS_OK)
         status = sort(ix->links, ix->nlinks, &ix->link_by_name, "link", file, err);
     if (status == SS_OK && ix->nhosts == 0)
-        status = ss_hint(err,
-                         ss_fail(err, SS_ERR_INPUT, file, ss_zone_of(root)->line, "zone \"%s\" has no hosts",
-                                 ix->points[0].name),
-                         "every GPU is a <host>");
+        status = ss_fail(err, SS_ERR_INPUT, file, ss_zone_of(root)->line,
+                         "zone \"%s\" has no hosts" SS_HINT "every GPU is a <host>", ix->points[0].name);
     return status;
 }
 

@@ -75,7 +75,7 @@ static int bad(const struct reader *r, const struct ss_xml_node *node, const cha
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return ss_hint(r->err, ss_fail(r->err, SS_ERR_INPUT, r->file, node->line, "%s", text), "%s", hint);
+    return ss_fail(r->err, SS_ERR_INPUT, r->file, node->line, "%s" SS_HINT "%s", text, hint);
 }
 
 /* The word of `text` that begins at *at, and the place behind it; 0: none is left. */

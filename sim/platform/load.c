@@ -27,18 +27,19 @@ static int check_body(const struct ss_xml_node *zone, const char *file, struct s
         const char *id = ss_xml_attr(c, "id");
 
         if (!ss_tag_is(c, "prop"))
-            return ss_hint(
-                err, ss_fail(err, SS_ERR_INPUT, file, c->line, "<%s> in a zone with ss.base", c->tag),
-                "a platform with ss.base holds props only; its nodes and links are those of the base");
+            return ss_fail(
+                err, SS_ERR_INPUT, file, c->line,
+                "<%s> in a zone with ss.base" SS_HINT
+                "a platform with ss.base holds props only; its nodes and links are those of the base",
+                c->tag);
         if (id == NULL || ss_xml_attr(c, "value") == NULL)
             return ss_fail(err, SS_ERR_INPUT, file, c->line, "<prop> needs %s",
                            id == NULL ? "an id" : "a value");
         for (const struct ss_xml_node *p = zone->first_child; p != c; p = p->next)
             if (strcmp(ss_xml_attr(p, "id"), id) == 0)
-                return ss_hint(err,
-                               ss_fail(err, SS_ERR_INPUT, file, c->line,
-                                       "prop \"%s\" is given twice (first in line %d)", id, p->line),
-                               "keep one of them");
+                return ss_fail(err, SS_ERR_INPUT, file, c->line,
+                               "prop \"%s\" is given twice (first in line %d)" SS_HINT "keep one of them", id,
+                               p->line);
     }
     return SS_OK;
 }
@@ -161,9 +162,9 @@ static int load_base(const struct ss_xml_node *prop, const char *file,
         return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
     }
     if (depth >= MAX_BASES)
-        return ss_hint(
-            err, ss_fail(err, SS_ERR_INPUT, file, prop->line, "more than %d bases one on another", MAX_BASES),
-            "does a base lead back to this file?");
+        return ss_fail(err, SS_ERR_INPUT, file, prop->line,
+                       "more than %d bases one on another" SS_HINT "does a base lead back to this file?",
+                       MAX_BASES);
     status = ss_xml_load(path, &doc, err);
     if (status == SS_OK && options != NULL)
         status = ss_files_add(options->files, path, err);
@@ -193,9 +194,9 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
     ss_copy(p->file, sizeof(p->file), file);
     ss_platform_base_name(file, p->name, sizeof(p->name));
     if (p->foreign != NULL)
-        status = ss_hint(
-            err, ss_fail(err, SS_ERR_INPUT, file, zone->line, "ss.base names a file that is no template"),
-            "change a copy of that file instead");
+        status =
+            ss_fail(err, SS_ERR_INPUT, file, zone->line,
+                    "ss.base names a file that is no template" SS_HINT "change a copy of that file instead");
     if (status == SS_OK)
         status = read_difference(p, zone, options, err);
     if (nodes > 0)
@@ -271,11 +272,10 @@ static int join_nodes(struct ss_platform *p, struct ss_error *err)
     if (most < 2 || p->nodes < 2)
         return SS_OK;
     if (n == 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
-                               "%d nodes do not divide into %s domains of %d to %d nodes each", p->nodes,
-                               p->fabric, (most + 1) / 2, most),
-                       "domains are taken to be equal: take %d nodes", p->nodes / most * most);
+        return ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
+                       "%d nodes do not divide into %s domains of %d to %d nodes each" SS_HINT
+                       "domains are taken to be equal: take %d nodes",
+                       p->nodes, p->fabric, (most + 1) / 2, most, p->nodes / most * most);
     p->joined = n;
     p->nodes /= n;
     p->gpus_per_node *= n;
@@ -376,10 +376,10 @@ static int check_card(const struct ss_platform *p, const char *card, struct ss_e
         same = ss_prop_get(i, &own) == ss_prop_get(i, &p->card);
     if (status != SS_OK || same)
         return status;
-    return ss_hint(err,
-                   ss_fail(err, SS_ERR_CONFIG, p->file, 0,
-                           "the file says its card itself, %s: --card %s is another one", p->card.name, card),
-                   "leave --card out: it is for files that name no card");
+    return ss_fail(err, SS_ERR_CONFIG, p->file, 0,
+                   "the file says its card itself, %s: --card %s is another one" SS_HINT
+                   "leave --card out: it is for files that name no card",
+                   p->card.name, card);
 }
 
 static int from_document(const struct ss_xml *doc, const char *name,

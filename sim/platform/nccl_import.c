@@ -33,10 +33,8 @@ static bool is_class(const struct ss_xml_node *node, const char *attr, const cha
 static int add_gpu(struct nccl *n, const struct ss_xml_node *pci, const struct ss_xml_node *gpu)
 {
     if (n->facts->ngpus == SS_MAX_MESH_GPUS)
-        return ss_hint(n->err,
-                       ss_fail(n->err, SS_ERR_UNSUPPORTED, n->file, gpu != NULL ? gpu->line : pci->line,
-                               "more than %d GPUs of one node", SS_MAX_MESH_GPUS),
-                       "give the file of one node");
+        return ss_fail(n->err, SS_ERR_UNSUPPORTED, n->file, gpu != NULL ? gpu->line : pci->line,
+                       "more than %d GPUs of one node" SS_HINT "give the file of one node", SS_MAX_MESH_GPUS);
     n->gpus[n->facts->ngpus++] = (struct gpu){pci, gpu};
     return SS_OK;
 }
@@ -125,10 +123,10 @@ static int read_links(struct nccl *n, int a, double *to_switch)
         if (!ss_tag_is(c, "nvlink"))
             continue;
         if (count == NULL || ss_parse_i64(count, 1, 1000, &links) != SS_OK)
-            return ss_hint(n->err,
-                           ss_fail(n->err, SS_ERR_INPUT, n->file, c->line, "count=\"%.20s\" of an <nvlink>",
-                                   count != NULL ? count : ""),
-                           "write the file with NCCL_TOPO_DUMP_FILE once more");
+            return ss_fail(n->err, SS_ERR_INPUT, n->file, c->line,
+                           "count=\"%.20s\" of an <nvlink>" SS_HINT
+                           "write the file with NCCL_TOPO_DUMP_FILE once more",
+                           count != NULL ? count : "");
         m->given = 1;
         if (is_class(c, "tclass", "0x068000"))
             *to_switch += (double)links;
@@ -137,11 +135,10 @@ static int read_links(struct nccl *n, int a, double *to_switch)
         else if (b >= 0 && b != a)
             m->pair[a * SS_MAX_MESH_GPUS + b] = (double)links;
         else if (is_class(c, "tclass", "0x03"))
-            return ss_hint(n->err,
-                           ss_fail(n->err, SS_ERR_INPUT, n->file, c->line,
-                                   "target=\"%.30s\" of an <nvlink> is no GPU of this file",
-                                   ss_xml_attr(c, "target") != NULL ? ss_xml_attr(c, "target") : ""),
-                           "is the file whole?");
+            return ss_fail(n->err, SS_ERR_INPUT, n->file, c->line,
+                           "target=\"%.30s\" of an <nvlink> is no GPU of this file" SS_HINT
+                           "is the file whole?",
+                           ss_xml_attr(c, "target") != NULL ? ss_xml_attr(c, "target") : "");
     }
     return SS_OK;
 }
@@ -170,9 +167,8 @@ static int read_nvlink(struct nccl *n)
     m->link = m->total = to_switch;
     if (equal)
         return SS_OK;
-    return ss_hint(n->err,
-                   ss_fail(n->err, SS_ERR_UNSUPPORTED, n->file, 0,
-                           "the GPUs have unlike numbers of NVLinks to their switches"),
+    return ss_fail(n->err, SS_ERR_UNSUPPORTED, n->file, 0,
+                   "the GPUs have unlike numbers of NVLinks to their switches" SS_HINT
                    "is a link down? give the file of a whole node");
 }
 
@@ -209,13 +205,13 @@ int ss_node_facts_nccl(const struct ss_xml_node *root, const char *file, struct 
     memset(out, 0, sizeof(*out));
     status = walk_system(&n, root);
     if (status == SS_OK && out->ngpus == 0)
-        status = ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, root->line, "no GPU in this file"),
-                         "a GPU is a <gpu>, or a <pci> of class 0x03");
+        status = ss_fail(err, SS_ERR_INPUT, file, root->line,
+                         "no GPU in this file" SS_HINT "a GPU is a <gpu>, or a <pci> of class 0x03");
     if (status == SS_OK && n.others != (n.hosts - 1) * out->ngpus)
-        status = ss_hint(err,
-                         ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
-                                 "%d hosts with unlike numbers of GPUs in one file", n.hosts),
-                         "give the files of single nodes, one behind the other");
+        status = ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
+                         "%d hosts with unlike numbers of GPUs in one file" SS_HINT
+                         "give the files of single nodes, one behind the other",
+                         n.hosts);
     if (status == SS_OK)
         status = read_nvlink(&n);
     if (status != SS_OK)

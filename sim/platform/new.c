@@ -31,7 +31,7 @@ static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return ss_hint(m->err, ss_fail(m->err, SS_ERR_USAGE, NULL, 0, "%s", text), "%s", hint);
+    return ss_fail(m->err, SS_ERR_USAGE, NULL, 0, "%s" SS_HINT "%s", text, hint);
 }
 
 /* Completes values that were not given from the card's platform, and marks them as assumed. */

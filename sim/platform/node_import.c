@@ -119,10 +119,10 @@ static int weigh_links(struct ss_import *n, const struct ss_platform *p, double 
     if (rate == 0)
         rate = ss_nvlink_rate(p->card.name, 0);
     if (rate == 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
-                               "what one NVLink of card %s carries is not known", p->card.name),
-                       "name the card after its GPU (ss.card), like H100-80GB");
+        return ss_fail(err, SS_ERR_UNSUPPORTED, n->file, 0,
+                       "what one NVLink of card %s carries is not known" SS_HINT
+                       "name the card after its GPU (ss.card), like H100-80GB",
+                       p->card.name);
     if (m->whole && m->mesh && n->facts.ngpus > 2 && m->total * rate > 1.01 * table) {
         m->mesh = 0;
         m->total = m->link;
@@ -250,7 +250,8 @@ static int choose_card(struct ss_import *n, struct ss_platform **out, struct ss_
     int status;
 
     if (n->card == NULL && n->facts.model[0] == 0)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, n->file, 0, "the file does not name the GPU's model"),
+        return ss_fail(err, SS_ERR_INPUT, n->file, 0,
+                       "the file does not name the GPU's model" SS_HINT
                        "give --card NAME (\"stepsim list cards\"), or put the lines of 'nvidia-smi -L' "
                        "before those of 'nvidia-smi topo -m'");
     if (n->card == NULL)
@@ -326,9 +327,8 @@ static int import_text(const char *text, size_t len, const char *name, struct ss
     if (status == SS_OK)
         status = ss_import_build(&n, &p, &own, err);
     if (status == SS_OK && own)
-        status = ss_hint(err,
-                         ss_fail(err, SS_ERR_UNSUPPORTED, n.file, 0,
-                                 "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs"),
+        status = ss_fail(err, SS_ERR_UNSUPPORTED, n.file, 0,
+                         "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs" SS_HINT
                          "ss_platform_import writes such nodes as a platform that is no template");
     if (status == SS_OK)
         *out = p;

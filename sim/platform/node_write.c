@@ -179,11 +179,9 @@ int ss_own_nodes_write(const struct ss_platform *p, const char *card, const stru
         nics += nodes[i].facts->nnics > 0;
     }
     if (gpus > SS_MAX_WRITTEN_GPUS)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
-                               "%ld GPUs in nodes that no template tells; at most %d", gpus,
-                               SS_MAX_WRITTEN_GPUS),
-                       "take fewer nodes");
+        return ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
+                       "%ld GPUs in nodes that no template tells; at most %d" SS_HINT "take fewer nodes",
+                       gpus, SS_MAX_WRITTEN_GPUS);
     put_head(&w, card, (int)gpus, out);
     put_assumed(nodes, n, out);
     number = 0;

@@ -30,9 +30,8 @@ int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error 
 static int read_word(int prop, const char *text, const char *file, int line, struct ss_error *err)
 {
     if (prop == SS_PROP_CARD && (text[0] == 0 || strlen(text) >= sizeof(((struct ss_card *)0)->name)))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, line, "ss.card needs a name of 1 to 63 characters"),
-                       "write it like H100-80GB");
+        return ss_fail(err, SS_ERR_INPUT, file, line,
+                       "ss.card needs a name of 1 to 63 characters" SS_HINT "write it like H100-80GB");
     return ss_prop_check_word(prop, text, file, line, err);
 }
 
@@ -142,12 +141,12 @@ static int check_missing(const struct ss_props *props, const char *file, int lin
     }
     if (n < 2)
         return n == 0 ? SS_OK : missing_one(ss_prop_at(first), file, line, err);
-    return ss_hint(err,
-                   ss_fail(err, SS_ERR_INPUT, file, line, "%d props of a card are missing: %s", n, names),
+    return ss_fail(err, SS_ERR_INPUT, file, line,
+                   "%d props of a card are missing: %s" SS_HINT
                    "name a card, by --card h100 or <prop id=\"%s\" value=\"h100\"/> (\"stepsim list "
                    "cards\"), or add them "
                    "with \"ss.\" before",
-                   ss_prop_at(SS_PROP_CARD_BASE)->id);
+                   n, names, ss_prop_at(SS_PROP_CARD_BASE)->id);
 }
 
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
@@ -201,12 +200,11 @@ int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct 
     const char *name = named->text != NULL ? named->text : "NVLink";
 
     if (!ss_name_is_plain(name) || !ss_copy(p->fabric, sizeof p->fabric, name))
-        return ss_hint(
-            err,
-            ss_fail(err, SS_ERR_INPUT, named->file, named->line,
-                    "%s needs a name of 1 to %zu letters, digits, -_.+, and blanks behind the first",
-                    ss_prop_at(SS_PROP_FABRIC_NAME)->id, sizeof p->fabric - 1),
-            "write it like xGMI");
+        return ss_fail(
+            err, SS_ERR_INPUT, named->file, named->line,
+            "%s needs a name of 1 to %zu letters, digits, -_.+, and blanks behind the first" SS_HINT
+            "write it like xGMI",
+            ss_prop_at(SS_PROP_FABRIC_NAME)->id, sizeof p->fabric - 1);
     p->fabric_word = strcmp(name, "NVLink") == 0 ? "nvlink" : "fabric";
     return SS_OK;
 }

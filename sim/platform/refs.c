@@ -52,11 +52,10 @@ static int check_gateway(const struct zone *z, const struct ss_xml_node *route, 
         ;
     if (up == zone)
         return SS_OK;
-    return ss_hint(z->err,
-                   ss_fail(z->err, SS_ERR_INPUT, z->file, route->line,
-                           "gateway %s=\"%s\" is not in zone \"%s\"", attr, ss_xml_attr(route, attr),
-                           z->ix->points[zone].name),
-                   "a gateway is a host or router of the zone that it opens");
+    return ss_fail(z->err, SS_ERR_INPUT, z->file, route->line,
+                   "gateway %s=\"%s\" is not in zone \"%s\"" SS_HINT
+                   "a gateway is a host or router of the zone that it opens",
+                   attr, ss_xml_attr(route, attr), z->ix->points[zone].name);
 }
 
 static int check_links(const struct zone *z, const struct ss_xml_node *route)
@@ -146,11 +145,10 @@ static int check_duplicates(struct zone *z)
     }
     if (again == NULL)
         return SS_OK;
-    return ss_hint(z->err,
-                   ss_fail(z->err, SS_ERR_INPUT, z->file, again->line,
-                           "duplicate route between \"%s\" and \"%s\" (first in line %d)",
-                           z->ix->points[again->src].name, z->ix->points[again->dst].name, first),
-                   "routes are symmetrical unless they say symmetrical=\"NO\"");
+    return ss_fail(z->err, SS_ERR_INPUT, z->file, again->line,
+                   "duplicate route between \"%s\" and \"%s\" (first in line %d)" SS_HINT
+                   "routes are symmetrical unless they say symmetrical=\"NO\"",
+                   z->ix->points[again->src].name, z->ix->points[again->dst].name, first);
 }
 
 static bool is_target(const struct zone *z, int point)
@@ -238,10 +236,9 @@ static int check_lonely(const struct zone *z)
 
         if (is_target(z, i) && !named[i - z->self])
             status =
-                ss_hint(z->err,
-                        ss_fail(z->err, SS_ERR_INPUT, z->file, e->node->line, "%s \"%s\" has no route",
-                                e->kind == SS_ENTRY_HOST ? "host" : "zone", e->name),
-                        "add a %s for it to zone \"%s\"",
+                ss_fail(z->err, SS_ERR_INPUT, z->file, e->node->line,
+                        "%s \"%s\" has no route" SS_HINT "add a %s for it to zone \"%s\"",
+                        e->kind == SS_ENTRY_HOST ? "host" : "zone", e->name,
                         e->kind == SS_ENTRY_HOST ? "<route>" : "<zoneRoute>", z->ix->points[z->self].name);
     }
     free(named);
@@ -264,10 +261,10 @@ static int check_reach(const struct zone *z)
         some) /* hosts need no route while nobody sends there; elsewhere SimGrid ends where there is none */
         return SS_OK;
     if (strcmp(routing, "None") == 0)
-        return ss_hint(z->err,
-                       ss_fail(z->err, SS_ERR_INPUT, z->file, z->node->line,
-                               "routing=\"None\" leaves %d hosts or zones apart", targets),
-                       "use Full, Floyd or Dijkstra, with routes");
+        return ss_fail(z->err, SS_ERR_INPUT, z->file, z->node->line,
+                       "routing=\"None\" leaves %d hosts or zones apart" SS_HINT
+                       "use Full, Floyd or Dijkstra, with routes",
+                       targets);
     status = check_lonely(z);
     if (status != SS_OK)
         return status;

@@ -191,10 +191,10 @@ static int unknown_tag(const struct ss_xml_node *node, const char *file, struct 
 
     for (size_t i = 0; i < SS_ARRAY_LEN(refused); i++)
         if (strcmp(refused[i], node->tag) == 0)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
-                                   "<%s> is SimGrid's, but not supported here", node->tag),
-                           "describe the platform with zone, host, router, link, route and cluster");
+            return ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                           "<%s> is SimGrid's, but not supported here" SS_HINT
+                           "describe the platform with zone, host, router, link, route and cluster",
+                           node->tag);
     for (size_t i = 0; i < SS_ARRAY_LEN(tags); i++)
         names[i] = tags[i].name;
     near = ss_nearest(node->tag, names, SS_ARRAY_LEN(tags));
@@ -215,9 +215,8 @@ static int one_of(const struct ss_xml_node *node, const struct ss_xml_attr *a, c
         strncat(list, i > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
         strncat(list, words[i], sizeof(list) - strlen(list) - 1);
     }
-    return ss_hint(
-        err, ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s>", a->name, a->value, node->tag),
-        "use one of %s", list);
+    return ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" in <%s>" SS_HINT "use one of %s", a->name,
+                   a->value, node->tag, list);
 }
 
 static int check_quantity(const struct ss_xml_node *node, const struct ss_xml_attr *a, int type,
@@ -231,16 +230,15 @@ static int check_quantity(const struct ss_xml_node *node, const struct ss_xml_at
     const char *id = ss_xml_attr(node, "id");
 
     if (ss_quantity_parse(a->value, quantity, &value, &why) != SS_OK)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" of <%s id=\"%s\"> %s", a->name,
-                               a->value, node->tag, id != NULL ? id : "", why),
-                       "SimGrid's units: 50GBps or 400Gbps, 2us, 100Gf");
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "%s=\"%s\" of <%s id=\"%s\"> %s" SS_HINT
+                       "SimGrid's units: 50GBps or 400Gbps, 2us, 100Gf",
+                       a->name, a->value, node->tag, id != NULL ? id : "", why);
     if (value < 0 || (value == 0 && type != TIME))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "%s=\"%s\" of <%s id=\"%s\"> must %s",
-                               a->name, a->value, node->tag, id != NULL ? id : "",
-                               type == TIME ? "not be negative" : "be positive"),
-                       "give a value that the hardware can have");
+        return ss_fail(
+            err, SS_ERR_INPUT, file, node->line,
+            "%s=\"%s\" of <%s id=\"%s\"> must %s" SS_HINT "give a value that the hardware can have", a->name,
+            a->value, node->tag, id != NULL ? id : "", type == TIME ? "not be negative" : "be positive");
     return SS_OK;
 }
 
@@ -252,38 +250,33 @@ static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr 
     switch (type) {
     case NAME:
         return a->value[0] != 0 ? SS_OK
-                                : ss_hint(err,
-                                          ss_fail(err, SS_ERR_INPUT, file, node->line, "empty %s in <%s>",
-                                                  a->name, node->tag),
-                                          "give it a name");
+                                : ss_fail(err, SS_ERR_INPUT, file, node->line,
+                                          "empty %s in <%s>" SS_HINT "give it a name", a->name, node->tag);
     case BANDWIDTH:
     case TIME:
     case SPEED: return check_quantity(node, a, type, file, err);
     case COUNT:
         return ss_parse_i64(a->value, 1, INT32_MAX, &count) == SS_OK
                    ? SS_OK
-                   : ss_hint(err,
-                             ss_fail(err, SS_ERR_INPUT, file, node->line,
-                                     "%s=\"%s\" in <%s> is not a whole number above 0", a->name, a->value,
-                                     node->tag),
-                             "write a number like 1");
+                   : ss_fail(err, SS_ERR_INPUT, file, node->line,
+                             "%s=\"%s\" in <%s> is not a whole number above 0" SS_HINT
+                             "write a number like 1",
+                             a->name, a->value, node->tag);
     case POLICY: return one_of(node, a, policies, file, err);
     case TOPOLOGY: return one_of(node, a, topologies, file, err);
     case YESNO: return one_of(node, a, yesno, file, err);
     case DIRECTION: return one_of(node, a, directions, file, err);
     case ROUTING:
         if (strcmp(a->value, "Vivaldi") == 0 || strcasecmp(a->value, "Wifi") == 0)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "routing=\"%s\"", a->value),
-                           "use Full, Floyd, Dijkstra, or a <cluster>");
+            return ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                           "routing=\"%s\"" SS_HINT "use Full, Floyd, Dijkstra, or a <cluster>", a->value);
         return one_of(node, a, routings, file, err);
     case FORBIDDEN:
-        return a->value[0] == 0
-                   ? SS_OK
-                   : ss_hint(err,
-                             ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
-                                     "%s in <%s>: resources that change over time", a->name, node->tag),
-                             "give the value that holds during training");
+        return a->value[0] == 0 ? SS_OK
+                                : ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line,
+                                          "%s in <%s>: resources that change over time" SS_HINT
+                                          "give the value that holds during training",
+                                          a->name, node->tag);
     default: return SS_OK;
     }
 }
@@ -322,11 +315,10 @@ static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, co
         if (tag->attrs[n].required && ss_xml_attr(node, tag->attrs[n].name) == NULL) {
             const char *id = ss_xml_attr(node, "id");
 
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s%s%s%s> has no attribute \"%s\"",
-                                   node->tag, id != NULL ? " id=\"" : "", id != NULL ? id : "",
-                                   id != NULL ? "\"" : "", tag->attrs[n].name),
-                           "add %s=\"...\"", tag->attrs[n].name);
+            return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                           "<%s%s%s%s> has no attribute \"%s\"" SS_HINT "add %s=\"...\"", node->tag,
+                           id != NULL ? " id=\"" : "", id != NULL ? id : "", id != NULL ? "\"" : "",
+                           tag->attrs[n].name, tag->attrs[n].name);
         }
     return SS_OK;
 }
@@ -345,27 +337,25 @@ static int check_place(const struct ss_xml_node *node, const struct tag *tag, st
     bool leaf = ss_tag_in(node, " host router cabinet ");
 
     if (!ss_tag_in(node->parent, tag->parents))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> cannot stand in <%s>", node->tag,
-                               node->parent->tag),
-                       "it may stand in:%s", tag->parents);
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "<%s> cannot stand in <%s>" SS_HINT "it may stand in:%s", node->tag, node->parent->tag,
+                       tag->parents);
     if (!ss_tag_is(node->parent, "zone"))
         return SS_OK;
     if (tag->phase < c->phase)
-        return ss_hint(
-            err, ss_fail(err, SS_ERR_INPUT, file, node->line, "<%s> comes too late in its zone", node->tag),
-            "SimGrid wants %s before %s", phases[tag->phase], phases[c->phase]);
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "<%s> comes too late in its zone" SS_HINT "SimGrid wants %s before %s", node->tag,
+                       phases[tag->phase], phases[c->phase]);
     c->phase = tag->phase;
     if (inner && c->zone == NULL)
         c->zone = node;
     if (leaf && c->leaf == NULL)
         c->leaf = node;
     if (c->zone != NULL && c->leaf != NULL && (inner || leaf))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, node->line,
-                               "<%s> in a zone that also holds <%s> (line %d)", node->tag,
-                               inner ? c->leaf->tag : c->zone->tag, inner ? c->leaf->line : c->zone->line),
-                       "put the hosts into a zone of their own");
+        return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                       "<%s> in a zone that also holds <%s> (line %d)" SS_HINT
+                       "put the hosts into a zone of their own",
+                       node->tag, inner ? c->leaf->tag : c->zone->tag, inner ? c->leaf->line : c->zone->line);
     return SS_OK;
 }
 
@@ -383,8 +373,8 @@ static int check_children(const struct ss_xml_node *node, const char *file, stru
         if (status == SS_OK)
             status = check_attrs(c, tag, file, err);
         if (status == SS_OK && c->first_child == NULL && tag->phase == PHASE_ROUTE)
-            status = ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, c->line, "a <%s> without links", c->tag),
-                             "add <link_ctn id=\"...\"/>");
+            status = ss_fail(err, SS_ERR_INPUT, file, c->line,
+                             "a <%s> without links" SS_HINT "add <link_ctn id=\"...\"/>", c->tag);
         if (status == SS_OK && c->first_child != NULL)
             status = check_children(c, file, err); /* depth bounded by the reader */
         if (status != SS_OK)
@@ -398,10 +388,10 @@ static int check_root(const struct ss_xml_node *root, const char *file, struct s
     const char *version = ss_xml_attr(root, "version");
 
     if (version == NULL || (strcmp(version, "4.1") != 0 && strcmp(version, "4") != 0))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, root->line, "platform version \"%s\" is not 4.1",
-                               version != NULL ? version : ""),
-                       "SimGrid's tool simgrid_update_xml updates older files");
+        return ss_fail(err, SS_ERR_INPUT, file, root->line,
+                       "platform version \"%s\" is not 4.1" SS_HINT
+                       "SimGrid's tool simgrid_update_xml updates older files",
+                       version != NULL ? version : "");
     return check_attrs(root, &tags[0], file, err);
 }
 
@@ -429,10 +419,12 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
     if (status != SS_OK)
         return status;
     if (zone == NULL)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, root->line, "a platform without a zone"),
+        return ss_fail(err, SS_ERR_INPUT, file, root->line,
+                       "a platform without a zone" SS_HINT
                        "add <zone id=\"...\" routing=\"...\"> with hosts, links and routes");
     if (zone->next != NULL)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, zone->next->line, "a second outermost zone"),
+        return ss_fail(err, SS_ERR_INPUT, file, zone->next->line,
+                       "a second outermost zone" SS_HINT
                        "put both into one zone, with a zoneRoute between them");
     return SS_OK;
 }

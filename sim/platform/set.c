@@ -89,8 +89,8 @@ static int unknown_prop(const char *id, struct ss_error *err)
 {
     if (strncmp(id, "ss.", 3) == 0)
         return ss_prop_unknown(id, NULL, 0, err);
-    return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown prop \"%.200s\"", id),
-                   "props of a platform start with \"ss.\"");
+    return ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                   "unknown prop \"%.200s\"" SS_HINT "props of a platform start with \"ss.\"", id);
 }
 
 int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_error *err)
@@ -112,8 +112,8 @@ int ss_platform_set(struct ss_platform *p, const char *id, const char *value, st
     if (prop < 0)
         return unknown_prop(id, err);
     if (!ss_prop_is_settable(prop))
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s cannot be set", id),
-                       "it is the shape of the platform; edit the file");
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                       "%s cannot be set" SS_HINT "it is the shape of the platform; edit the file", id);
     status = ss_prop_parse(prop, value, NULL, 0, &number, err);
     return status != SS_OK ? status : ss_platform_put(p, prop, number, err);
 }

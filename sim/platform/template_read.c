@@ -103,10 +103,10 @@ static int check_link(const struct checker *c, const struct ss_item *want)
     int status;
 
     if (policy == NULL || strcmp(policy, "SPLITDUPLEX") != 0)
-        return ss_hint(c->err,
-                       ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line,
-                               "link \"%s\" of a template needs sharing_policy=\"SPLITDUPLEX\"", want->id),
-                       "full speed in both directions at once");
+        return ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line,
+                       "link \"%s\" of a template needs sharing_policy=\"SPLITDUPLEX\"" SS_HINT
+                       "full speed in both directions at once",
+                       want->id);
     status = check_value(c, want, "bandwidth", SS_QUANTITY_BANDWIDTH, want->value);
     return status != SS_OK ? status : check_value(c, want, "latency", SS_QUANTITY_TIME, want->delay);
 }
@@ -150,10 +150,10 @@ static int no_inner_props(const struct ss_xml_node *zone, const char *file, stru
                 continue;
             if (ss_prop_find(id, SS_OF_PLATFORM) < 0)
                 return ss_prop_unknown(id, file, c->line, err);
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, c->line,
-                                   "prop \"%s\" in <%s>: a template has them in its zone", id, e->tag),
-                           "move it into the zone");
+            return ss_fail(err, SS_ERR_INPUT, file, c->line,
+                           "prop \"%s\" in <%s>: a template has them in its zone" SS_HINT
+                           "move it into the zone",
+                           id, e->tag);
         }
     return SS_OK;
 }
@@ -162,9 +162,8 @@ static int need(const struct ss_props *props, int prop, const char *file, int li
                 struct ss_error *err)
 {
     if (props->value[prop].text == NULL)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, file, line, "missing prop \"%s\"", ss_prop_at(prop)->id),
-                       "a template needs it");
+        return ss_fail(err, SS_ERR_INPUT, file, line, "missing prop \"%s\"" SS_HINT "a template needs it",
+                       ss_prop_at(prop)->id);
     *out = (int)props->value[prop].number;
     return SS_OK;
 }
@@ -199,25 +198,23 @@ static void first_fabric_link(struct ss_platform *p, const struct ss_xml_node *z
 int ss_template_check_size(const struct ss_platform *p, int line, struct ss_error *err)
 {
     if (p->template_kind == SS_TEMPLATE_MESH && (p->gpus_per_node < 2 || p->gpus_per_node > SS_MAX_MESH_GPUS))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "a mesh has 2 to %d GPUs a node, not %d",
-                               SS_MAX_MESH_GPUS, p->gpus_per_node),
-                       "use the template nvswitch");
+        return ss_fail(err, SS_ERR_INPUT, p->file, line,
+                       "a mesh has 2 to %d GPUs a node, not %d" SS_HINT "use the template nvswitch",
+                       SS_MAX_MESH_GPUS, p->gpus_per_node);
     if (p->nics_per_node > 0 && p->gpus_per_node % p->nics_per_node != 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d GPUs cannot share %d NICs equally",
-                               p->gpus_per_node, p->nics_per_node),
-                       "ss.nics_per_node must divide ss.gpus_per_node");
+        return ss_fail(err, SS_ERR_INPUT, p->file, line,
+                       "%d GPUs cannot share %d NICs equally" SS_HINT
+                       "ss.nics_per_node must divide ss.gpus_per_node",
+                       p->gpus_per_node, p->nics_per_node);
     if (p->nodes > 1 && p->nics_per_node == 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line,
-                               "%d nodes without a NIC cannot reach each other", p->nodes),
-                       "set ss.nics_per_node, or use one node");
+        return ss_fail(err, SS_ERR_INPUT, p->file, line,
+                       "%d nodes without a NIC cannot reach each other" SS_HINT
+                       "set ss.nics_per_node, or use one node",
+                       p->nodes);
     if ((int64_t)p->nodes * p->gpus_per_node > SS_MAX_GPUS)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes of %d GPUs are more than %d GPUs",
-                               p->nodes, p->gpus_per_node, SS_MAX_GPUS),
-                       "take fewer nodes");
+        return ss_fail(err, SS_ERR_INPUT, p->file, line,
+                       "%d nodes of %d GPUs are more than %d GPUs" SS_HINT "take fewer nodes", p->nodes,
+                       p->gpus_per_node, SS_MAX_GPUS);
     return SS_OK;
 }
 

@@ -64,8 +64,9 @@ bool ss_topo_is(const char *text)
 
 static int fail(const struct topo *t, int code, const char *what, const char *word)
 {
-    return ss_hint(t->err, ss_fail(t->err, code, t->file, t->line, "%s \"%.40s\"", what, word),
-                   "write the file with 'nvidia-smi topo -m' once more, whole");
+    return ss_fail(t->err, code, t->file, t->line,
+                   "%s \"%.40s\"" SS_HINT "write the file with 'nvidia-smi topo -m' once more, whole", what,
+                   word);
 }
 
 /* GPUs come first, then NICs, whose names may be any. */
@@ -136,10 +137,10 @@ static int read_name(struct topo *t, const char *line)
         end--;
     snprintf(name, sizeof(name), "%.*s", (int)(end - at), at);
     if (t->facts->model[0] != 0 && strcmp(t->facts->model, name) != 0)
-        return ss_hint(t->err,
-                       ss_fail(t->err, SS_ERR_UNSUPPORTED, t->file, t->line,
-                               "GPUs of two models: \"%.80s\" and \"%.80s\"", t->facts->model, name),
-                       "one platform has one kind of card");
+        return ss_fail(t->err, SS_ERR_UNSUPPORTED, t->file, t->line,
+                       "GPUs of two models: \"%.80s\" and \"%.80s\"" SS_HINT
+                       "one platform has one kind of card",
+                       t->facts->model, name);
     ss_copy(t->facts->model, sizeof(t->facts->model), name);
     return SS_OK;
 }
@@ -154,10 +155,10 @@ static int finish(struct topo *t)
     for (int a = 0; a < t->ngpus; a++)
         for (int b = 0; b < a; b++)
             if (f->nvlink.pair[a * SS_MAX_MESH_GPUS + b] != f->nvlink.pair[b * SS_MAX_MESH_GPUS + a])
-                return ss_hint(t->err,
-                               ss_fail(t->err, SS_ERR_INPUT, t->file, 0,
-                                       "GPU%d and GPU%d have unlike NVLinks in the two directions", b, a),
-                               "is the matrix whole?");
+                return ss_fail(t->err, SS_ERR_INPUT, t->file, 0,
+                               "GPU%d and GPU%d have unlike NVLinks in the two directions" SS_HINT
+                               "is the matrix whole?",
+                               b, a);
     for (int i = 0; i < t->nnics; i++)
         near += t->near[i];
     f->nnics = near > 0 ? near : t->nnics;

@@ -54,11 +54,10 @@ static int join_links(const struct ss_program_part *part, struct ss_map *by_name
         if (at == out->nlinks)
             out->links[out->nlinks++] = *l;
         if (!(fabs(out->links[at].bandwidth / l->bandwidth - 1) <= 1e-12))
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                                   "%s has %.6g bytes/s for one job and %.6g for another", l->name,
-                                   out->links[at].bandwidth, l->bandwidth),
-                           "give all jobs one --platform, and --set and --scale of links to all");
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                           "%s has %.6g bytes/s for one job and %.6g for another" SS_HINT
+                           "give all jobs one --platform, and --set and --scale of links to all",
+                           l->name, out->links[at].bandwidth, l->bandwidth);
         link[i] = at;
     }
     return SS_OK;

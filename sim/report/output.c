@@ -36,14 +36,14 @@ int ss_output_check(const char *path, const char *start, const struct ss_files *
 
     if (f)
         fclose(f);
-    if (there && ss_files_have(inputs, path)) {
-        ss_fail(err, SS_ERR_INPUT, path, 0, "this file was read, writing it would destroy an input");
-        return ss_hint(err, SS_ERR_INPUT, "write to another one");
-    }
-    if (n && (*start ? strncmp(found, start, strlen(start)) != 0 : memchr(found, 0, n) != NULL)) {
-        ss_fail(err, SS_ERR_INPUT, path, 1, "this file is of another kind, writing it would destroy it");
-        return ss_hint(err, SS_ERR_INPUT, "give another name; files to read stand without an option");
-    }
+    if (there && ss_files_have(inputs, path))
+        return ss_fail(err, SS_ERR_INPUT, path, 0,
+                       "this file was read, writing it would destroy an input" SS_HINT
+                       "write to another one");
+    if (n && (*start ? strncmp(found, start, strlen(start)) != 0 : memchr(found, 0, n) != NULL))
+        return ss_fail(err, SS_ERR_INPUT, path, 1,
+                       "this file is of another kind, writing it would destroy it" SS_HINT
+                       "give another name; files to read stand without an option");
     return SS_OK;
 }
 

@@ -59,10 +59,9 @@ static const char *const names[COLUMNS] = {
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
     for (int i = 0; i < COLUMNS; i++)
-        if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i < NEEDED) {
-            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", names[i]);
-            return ss_hint(err, SS_ERR_INPUT, "write it anew with validate --csv");
-        }
+        if ((at[i] = ss_csv_column(csv, names[i])) < 0 && i < NEEDED)
+            return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1,
+                           "no column \"%s\"" SS_HINT "write it anew with validate --csv", names[i]);
     return SS_OK;
 }
 
@@ -95,9 +94,9 @@ static int read_numbers(struct reader *r)
         *value = cells[i].missing;
         if (!*text || (!ss_parse_double(text, value) && *value >= cells[i].least))
             continue;
-        ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, 0),
-                "%s \"%.40s\" is no number of %g or more", names[cells[i].column], text, cells[i].least);
-        return ss_hint(r->err, SS_ERR_INPUT, "write it anew with validate --csv");
+        return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, 0),
+                       "%s \"%.40s\" is no number of %g or more" SS_HINT "write it anew with validate --csv",
+                       names[cells[i].column], text, cells[i].least);
     }
     return SS_OK;
 }

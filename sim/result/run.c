@@ -68,15 +68,13 @@ static int check_labour(const struct ss_run *run, struct ss_error *err)
     int rc = ss_labour_find(run->program, &l, err);
     if (rc || l.seconds <= MOST_LABOUR_S)
         return rc;
-    ss_fail(
+    return ss_fail(
         err, SS_ERR_UNSUPPORTED, NULL, 0,
         "uneven exchanges at %s level are %.2g flows, of which up to %d share links at once: at least %.0f "
-        "minutes",
+        "minutes" SS_HINT "--level chunk prices them by what each GPU sends to each, in a second; fewer "
+        "microbatches have fewer; "
+        "\"program write\" and \"program read\" replay them all the same",
         ss_level_name(run->plan->level), l.flows, l.together, l.seconds / 60);
-    return ss_hint(err, SS_ERR_UNSUPPORTED,
-                   "--level chunk prices them by what each GPU sends to each, in a second; fewer "
-                   "microbatches have fewer; "
-                   "\"program write\" and \"program read\" replay them all the same");
 }
 
 static int replay(struct ss_run *out, const struct ss_run_options *options, struct ss_spread *spread,
@@ -145,10 +143,11 @@ static int check_unfolded(const struct ss_scenario *s, const struct ss_schedule 
         slots += (double)schedule->nslots[r] * s->world_size / schedule->stages;
     if (slots <= MOST_UNFOLDED)
         return SS_OK;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-            "%d ranks by themselves have %.1f million slots of the pipeline, more than %.0f million",
-            s->world_size, slots / 1e6, MOST_UNFOLDED / 1e6);
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "leave --unfold out: ranks that are alike are then one");
+    return ss_fail(
+        err, SS_ERR_UNSUPPORTED, NULL, 0,
+        "%d ranks by themselves have %.1f million slots of the pipeline, more than %.0f million" SS_HINT
+        "leave --unfold out: ranks that are alike are then one",
+        s->world_size, slots / 1e6, MOST_UNFOLDED / 1e6);
 }
 
 /* Plan, program and timeline. */

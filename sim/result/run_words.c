@@ -21,8 +21,7 @@ void ss_run_words_free(struct ss_run_words *how)
 static int refuse(struct ss_error *err, const char *hint, const char *option, const char *value,
                   const char *why)
 {
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.300s: %s", option, value, why);
-    return ss_hint(err, SS_ERR_USAGE, "%s", hint);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.300s: %s" SS_HINT "%s", option, value, why, hint);
 }
 
 /* WHAT:FACTOR; `what` has room for `size` characters. */
@@ -85,16 +84,14 @@ int ss_run_words_slow_link(struct ss_run_words *how, const char *value, struct s
 static int load_placement(struct ss_run_words *how, const struct ss_scenario *s, struct ss_files *files,
                           struct ss_error *err)
 {
-    if (s->job->nfailed) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--failed-gpu beside --placement");
-        return ss_hint(err, SS_ERR_USAGE,
+    if (s->job->nfailed)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--failed-gpu beside --placement" SS_HINT
                        "a placement names the GPUs that are left; give --failed-gpu or --placement");
-    }
-    if (ss_job_is_placed(s->job)) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--placement beside --on-nodes or --cluster-nodes");
-        return ss_hint(err, SS_ERR_USAGE,
+    if (ss_job_is_placed(s->job))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--placement beside --on-nodes or --cluster-nodes" SS_HINT
                        "a placement names every GPU of the job's own cluster; give one of them");
-    }
     int rc = ss_placement_load(how->placement, s->platform, &how->gpu_of, err);
     return rc ? rc : ss_files_add(files, how->placement, err);
 }

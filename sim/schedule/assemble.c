@@ -37,22 +37,21 @@ static int measure(struct assembly *x)
                 count_action(x, &t->row[r].action[i]);
         if (x->computed > before)
             continue;
-        ss_fail(t->err, SS_ERR_INPUT, t->file, t->row[r].line, "rank %zu computes nothing", r);
-        return ss_hint(t->err, SS_ERR_INPUT,
-                       "every rank holds at least one stage: a row a rank, from rank 0");
+        return ss_fail(t->err, SS_ERR_INPUT, t->file, t->row[r].line,
+                       "rank %zu computes nothing" SS_HINT
+                       "every rank holds at least one stage: a row a rank, from rank 0",
+                       r);
     }
     if (!t->rows)
-        return ss_hint(t->err, ss_fail(t->err, SS_ERR_INPUT, t->file, 0, "a schedule without actions"),
-                       "a row a rank, cells as 0F0,0F1,0B0,0B1");
+        return ss_fail(t->err, SS_ERR_INPUT, t->file, 0,
+                       "a schedule without actions" SS_HINT "a row a rank, cells as 0F0,0F1,0B0,0B1");
     /* Also keeps what a slip of one digit would make the arrays below within the file's own size. */
-    if (2 * (int64_t)x->stages * x->microbatches > x->computed) {
-        ss_fail(t->err, SS_ERR_INPUT, t->file, 0,
-                "%d virtual stages with %d microbatches need at least %lld actions, but there are %lld",
-                x->stages, x->microbatches, 2 * (long long)x->stages * x->microbatches,
-                (long long)x->computed);
-        return ss_hint(t->err, SS_ERR_INPUT,
-                       "each stage runs F and B (or I and W) of each microbatch; a number may be mistyped");
-    }
+    if (2 * (int64_t)x->stages * x->microbatches > x->computed)
+        return ss_fail(
+            t->err, SS_ERR_INPUT, t->file, 0,
+            "%d virtual stages with %d microbatches need at least %lld actions, but there are %lld" SS_HINT
+            "each stage runs F and B (or I and W) of each microbatch; a number may be mistyped",
+            x->stages, x->microbatches, 2 * (long long)x->stages * x->microbatches, (long long)x->computed);
     return SS_OK;
 }
 
@@ -85,11 +84,10 @@ static int place(struct assembly *x, int *chunks)
     }
     for (int r = 1; r < p && !rc; r++)
         if (chunks[r] != chunks[0])
-            rc = ss_hint(x->t->err,
-                         ss_fail(x->t->err, SS_ERR_UNSUPPORTED, x->t->file, x->t->row[r].line,
-                                 "rank %d holds %d virtual stages and rank 0 holds %d", r, chunks[r],
-                                 chunks[0]),
-                         "give every rank the same number");
+            rc = ss_fail(x->t->err, SS_ERR_UNSUPPORTED, x->t->file, x->t->row[r].line,
+                         "rank %d holds %d virtual stages and rank 0 holds %d" SS_HINT
+                         "give every rank the same number",
+                         r, chunks[r], chunks[0]);
     if (!rc && x->stages % x->t->pipelines)
         rc = ss_fail(x->t->err, SS_ERR_INPUT, x->t->file, 0, "%d virtual stages do not make %d pipelines",
                      x->stages, x->t->pipelines);
@@ -148,10 +146,10 @@ static int check_three_parts(const struct ss_action_table *t, const struct ss_sc
                                  : SS_PHASE_B;
         if (s->slots[rank][i].phase == phase)
             continue;
-        ss_fail(t->err, SS_ERR_INPUT, t->file, s->source->line[rank][i],
-                "p2p %s: rank %d slot %d is not what follows %d forwards of warm-up", ss_p2p_name(s->p2p),
-                rank, i, warmup);
-        return ss_hint(t->err, SS_ERR_INPUT, "these policies are for 1F1B orders; use p2p async");
+        return ss_fail(t->err, SS_ERR_INPUT, t->file, s->source->line[rank][i],
+                       "p2p %s: rank %d slot %d is not what follows %d forwards of warm-up" SS_HINT
+                       "these policies are for 1F1B orders; use p2p async",
+                       ss_p2p_name(s->p2p), rank, i, warmup);
     }
     return SS_OK;
 }

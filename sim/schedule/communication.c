@@ -137,12 +137,11 @@ static int check_partners(struct check *c)
         for (int mb = 0; crosses(c, v, next) && mb < c->s->microbatches; mb++) {
             unsigned a = *state(c, v, mb), b = *state(c, next, mb);
             if (!(a & SENT_F) || !(b & SENT_B))
-                return ss_hint(c->t->err,
-                               ss_fail(c->t->err, SS_ERR_DEADLOCK, c->t->file, 0,
-                                       "%d%s%d is never there, and rank %d waits for it for ever",
-                                       a & SENT_F ? next : v, a & SENT_F ? "SEND_B" : "SEND_F", mb,
-                                       c->s->virtual_rank[a & SENT_F ? v : next]),
-                               "a file names all sends and receives, or none");
+                return ss_fail(c->t->err, SS_ERR_DEADLOCK, c->t->file, 0,
+                               "%d%s%d is never there, and rank %d waits for it for ever" SS_HINT
+                               "a file names all sends and receives, or none",
+                               a & SENT_F ? next : v, a & SENT_F ? "SEND_B" : "SEND_F", mb,
+                               c->s->virtual_rank[a & SENT_F ? v : next]);
         }
     }
     return SS_OK;

@@ -10,13 +10,11 @@
 static int refuse(const struct ss_schedule_params *q, struct ss_error *err)
 {
     int rc = ss_schedule_need_chunks("dualpipe", q, 2, err);
-    if (!rc && (q->stages % 2 || q->microbatches % 2)) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "schedule dualpipe needs even stages and microbatches, not %d and %d", q->stages,
-                q->microbatches);
-        return ss_hint(err, SS_ERR_CONFIG,
-                       "half of the microbatches come in at each end; use dualpipev for odd numbers");
-    }
+    if (!rc && (q->stages % 2 || q->microbatches % 2))
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "schedule dualpipe needs even stages and microbatches, not %d and %d" SS_HINT
+                       "half of the microbatches come in at each end; use dualpipev for odd numbers",
+                       q->stages, q->microbatches);
     return rc ? rc : ss_schedule_need_microbatches("dualpipe", q, 2 * q->stages, "two for each rank", err);
 }
 

@@ -20,14 +20,13 @@ static int refuse_0_8(const struct ss_schedule_params *q, struct ss_error *err)
     int p = q->stages, m = q->microbatches;
     if (m % p == 0)
         return SS_OK;
-    ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-            "number of microbatches (%d) is not divisible by pipeline-model-parallel-size (%d) when using "
-            "the interleaved schedule",
-            m, p);
-    return ss_hint(err, SS_ERR_CONFIG,
-                   "change the global batch so that microbatches become %d or %d, or give "
-                   "--microbatch-group-size-per-vp-stage for the rules of Megatron core 0.10",
-                   m < p ? p : m - m % p, m < p ? 2 * p : m - m % p + p);
+    return ss_fail(
+        err, SS_ERR_CONFIG, NULL, 0,
+        "number of microbatches (%d) is not divisible by pipeline-model-parallel-size (%d) when using "
+        "the interleaved schedule" SS_HINT
+        "change the global batch so that microbatches become %d or %d, or give "
+        "--microbatch-group-size-per-vp-stage for the rules of Megatron core 0.10",
+        m, p, m < p ? p : m - m % p, m < p ? 2 * p : m - m % p + p);
 }
 
 static int refuse_0_10(const struct ss_schedule_params *q, struct ss_error *err)
@@ -41,26 +40,23 @@ static int refuse_0_10(const struct ss_schedule_params *q, struct ss_error *err)
         return m < p ? ss_hint(err, SS_ERR_CONFIG, "use at least %d microbatches", p)
                      : ss_hint(err, SS_ERR_CONFIG, "use a group size from %d to %d", p, m);
     }
-    if (m % group && m % group < p) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "the last of the groups of %d microbatches has %d of %d microbatches, fewer than "
-                "pipeline-model-parallel-size (%d)",
-                group, m % group, m, p);
-        return ss_hint(err, SS_ERR_CONFIG,
+    if (m % group && m % group < p)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "the last of the groups of %d microbatches has %d of %d microbatches, fewer than "
+                       "pipeline-model-parallel-size (%d)" SS_HINT
                        "the rest must be 0 or at least %d: change the group size or the "
                        "number of microbatches",
-                       p);
-    }
+                       group, m % group, m, p, p);
     return SS_OK;
 }
 
 static int refuse(const struct ss_schedule_params *q, struct ss_error *err)
 {
-    if (q->stages < 2) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "pipeline-model-parallel-size must be greater than 1 with the interleaved schedule");
-        return ss_hint(err, SS_ERR_CONFIG, "leave the virtual pipeline stages out, or use --pp 2 or more");
-    }
+    if (q->stages < 2)
+        return ss_fail(
+            err, SS_ERR_CONFIG, NULL, 0,
+            "pipeline-model-parallel-size must be greater than 1 with the interleaved schedule" SS_HINT
+            "leave the virtual pipeline stages out, or use --pp 2 or more");
     return q->microbatch_group_size ? refuse_0_10(q, err) : refuse_0_8(q, err);
 }
 

@@ -8,17 +8,17 @@
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
     int p = params->stages, m = params->microbatches;
-    if (params->chunks != 1) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule 1f1b has one model chunk a rank, not %d",
-                params->chunks);
-        return ss_hint(err, SS_ERR_CONFIG, "use the schedule 'interleaved' for virtual pipeline stages");
-    }
-    if (params->paired && p > 1) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                "If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when "
-                "pipeline_model_parallel_size > 1");
-        return ss_hint(err, SS_ERR_CONFIG, "use the schedule 'interleaved', dualpipe or dualpipev");
-    }
+    if (params->chunks != 1)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "schedule 1f1b has one model chunk a rank, not %d" SS_HINT
+                       "use the schedule 'interleaved' for virtual pipeline stages",
+                       params->chunks);
+    if (params->paired && p > 1)
+        return ss_fail(
+            err, SS_ERR_CONFIG, NULL, 0,
+            "If enabling EP A2A overlap, virtual_pipeline_model_parallel_size must be specified when "
+            "pipeline_model_parallel_size > 1" SS_HINT
+            "use the schedule 'interleaved', dualpipe or dualpipev");
     struct ss_slot *order = malloc(2 * (size_t)m * sizeof *order);
     struct ss_schedule *s = ss_schedule_alloc("1f1b", params, 2 * m);
     if (!order || !s) {

@@ -20,8 +20,7 @@ struct reader {
 
 static int fail(struct reader *r, const char *why, const char *hint)
 {
-    ss_fail(r->t->err, SS_ERR_INPUT, r->t->file, r->line, "%s", why);
-    return ss_hint(r->t->err, SS_ERR_INPUT, "%s", hint);
+    return ss_fail(r->t->err, SS_ERR_INPUT, r->t->file, r->line, "%s" SS_HINT "%s", why, hint);
 }
 
 /* Next word of the line, false at its end. ',' separates as a blank does. */
@@ -149,8 +148,8 @@ static int read_line(struct reader *r, bool *seen_header)
         char text[40];
         snprintf(text, sizeof text, "%.*s", (int)(n < 39 ? n : 39), word);
         const char *near = ss_nearest(text, words, SS_ARRAY_LEN(words));
-        ss_fail(r->t->err, SS_ERR_INPUT, r->t->file, r->line, "'%s' begins no line of a schedule", text);
-        return ss_hint(r->t->err, SS_ERR_INPUT, "%s%s",
+        return ss_fail(r->t->err, SS_ERR_INPUT, r->t->file, r->line,
+                       "'%s' begins no line of a schedule" SS_HINT "%s%s", text,
                        near ? "did you mean " : "lines begin with name, p2p, rank ...", near ? near : "");
     }
     return !rc && next_word(r, &word, &n) ? fail(r, "more words than the line takes", "one thing a line")

@@ -229,8 +229,8 @@ int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_par
 {
     if (params->microbatches >= least)
         return SS_OK;
-    ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-            "schedule %s over %d stages needs at least %d microbatches (%s), not %d", name, params->stages,
-            least, why, params->microbatches);
-    return ss_hint(err, SS_ERR_CONFIG, "enlarge the global batch, or use 1f1b or fewer stages");
+    return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                   "schedule %s over %d stages needs at least %d microbatches (%s), not %d" SS_HINT
+                   "enlarge the global batch, or use 1f1b or fewer stages",
+                   name, params->stages, least, why, params->microbatches);
 }

@@ -90,13 +90,12 @@ static void write_text(const struct ss_schedule *s, const int *map, FILE *out)
 
 int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct ss_error *err)
 {
-    if (format == SS_SCHEDULE_CSV && s->pipelines > 1) {
-        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "schedule %s runs microbatches in two directions over two copies of the model; the CSV has "
-                "no word for it",
-                s->name);
-        return ss_hint(err, SS_ERR_UNSUPPORTED, "write the text form");
-    }
+    if (format == SS_SCHEDULE_CSV && s->pipelines > 1)
+        return ss_fail(
+            err, SS_ERR_UNSUPPORTED, NULL, 0,
+            "schedule %s runs microbatches in two directions over two copies of the model; the CSV has "
+            "no word for it" SS_HINT "write the text form",
+            s->name);
     int *map = ss_schedule_stage_map(s);
     SS_NEED(map, err);
     int rc = SS_OK;

@@ -200,10 +200,11 @@ static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibr
     for (int i = 0; i < opt->nprops && i < SS_FIT_MAX; i++)
         if (!is_known(c, opt->props[i].id))
             c->props[c->nprops++] = opt->props[i];
-    if (!opt->nprops && default_props(c, o)) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "the measurements tell of more than %d numbers", SS_FIT_MAX);
-        return ss_hint(err, SS_ERR_USAGE, "name those to fit with --prop");
-    }
+    if (!opt->nprops && default_props(c, o))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "the measurements tell of more than %d numbers" SS_HINT
+                       "name those to fit with --prop",
+                       SS_FIT_MAX);
     ss_observations_first(o, &p, &s);
     for (int i = 0; i < c->nprops && !rc; i++) {
         rc = ss_study_prop_complete(&c->props[i], p, s, err);
@@ -437,14 +438,14 @@ static int check_options(const struct ss_calibrate_options *opt, struct ss_error
     int known = !opt->leave_out;
     for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !known; i++)
         known = !strcmp(opt->leave_out, columns[i]);
-    if (!known) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--leave-out %.40s: no such column", opt->leave_out);
-        return ss_hint(err, SS_ERR_USAGE, "choose model, gpu, precision, half or id");
-    }
-    if (opt->log && !opt->job) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--log without --job");
-        return ss_hint(err, SS_ERR_USAGE, "--job FILE has the flags of the run that printed the log");
-    }
+    if (!known)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--leave-out %.40s: no such column" SS_HINT "choose model, gpu, precision, half or id",
+                       opt->leave_out);
+    if (opt->log && !opt->job)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--log without --job" SS_HINT
+                       "--job FILE has the flags of the run that printed the log");
     return SS_OK;
 }
 

@@ -82,9 +82,8 @@ static int check_word(const struct ss_case *c, const char *column, const char *c
     for (size_t i = 0; i < n; i++)
         if (!strcmp(word, words[i]))
             return SS_OK;
-    ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row),
-            "%s cannot be \"%.40s\"", column, word);
-    return ss_hint(err, SS_ERR_INPUT, "it is %s", list);
+    return ss_fail(err, SS_ERR_INPUT, ss_table_file(c->table), ss_table_line(c->table, c->row),
+                   "%s cannot be \"%.40s\"" SS_HINT "it is %s", column, word, list);
 }
 
 /* The cause of a refusal: the flags that it comes from. */
@@ -94,18 +93,20 @@ static int check_cause(const struct ss_case *c, struct ss_error *err)
     int line = ss_table_line(c->table, c->row);
     char flag[96];
 
-    if (cause[0] && strcmp(ss_table_get(c->table, c->row, "outcome"), "config-error") != 0) {
-        ss_fail(err, SS_ERR_INPUT, file, line, "cause \"%.60s\" without outcome config-error", cause);
-        return ss_hint(err, SS_ERR_INPUT, "it says why a launcher refuses a job: leave it empty");
-    }
+    if (cause[0] && strcmp(ss_table_get(c->table, c->row, "outcome"), "config-error") != 0)
+        return ss_fail(err, SS_ERR_INPUT, file, line,
+                       "cause \"%.60s\" without outcome config-error" SS_HINT
+                       "it says why a launcher refuses a job: leave it empty",
+                       cause);
     for (const char *p = cause; *p; p += strspn(p, " ")) {
         snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
         p += strcspn(p, " ");
         if (ss_flag_known(flag))
             continue;
-        ss_fail(err, SS_ERR_INPUT, file, line, "cause: \"%.60s\" is no flag", flag);
-        return ss_hint(err, SS_ERR_INPUT,
-                       "it is the flags that the launcher refuses, as --tp --cp; or empty");
+        return ss_fail(err, SS_ERR_INPUT, file, line,
+                       "cause: \"%.60s\" is no flag" SS_HINT
+                       "it is the flags that the launcher refuses, as --tp --cp; or empty",
+                       flag);
     }
     return SS_OK;
 }

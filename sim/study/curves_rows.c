@@ -52,8 +52,9 @@ static int read_rows(struct ss_curve_rows *s, uint64_t seed, struct ss_error *er
     }
     if (s->n)
         return SS_OK;
-    ss_fail(err, SS_ERR_INPUT, ss_csv_file(s->table.csv), 0, "no row of a kernel that has a curve");
-    return ss_hint(err, SS_ERR_INPUT, "docs/design/curves.md has the kinds of kernels");
+    return ss_fail(err, SS_ERR_INPUT, ss_csv_file(s->table.csv), 0,
+                   "no row of a kernel that has a curve" SS_HINT
+                   "docs/design/curves.md has the kinds of kernels");
 }
 
 /* ---- machines that were slowed ---- */

@@ -7,8 +7,8 @@ int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer
                  struct ss_error *err)
 {
     (void)p, (void)x, (void)answer;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "this stepsim is built without cminpack, which fits numbers");
-    return ss_hint(
-        err, SS_ERR_UNSUPPORTED,
+    return ss_fail(
+        err, SS_ERR_UNSUPPORTED, NULL, 0,
+        "this stepsim is built without cminpack, which fits numbers" SS_HINT
         "the Debian packages, the wheel and the static program have it, and so has \"sh setup.sh build\"");
 }

@@ -354,7 +354,8 @@ static int sum_windows(struct ss_gpu_trace *t, const struct window *w, struct ss
 int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err)
 {
     if (t->n == 0)
-        return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, 0, "no kernel of a GPU is in this trace"),
+        return ss_fail(err, SS_ERR_INPUT, file, 0,
+                       "no kernel of a GPU is in this trace" SS_HINT
                        "profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
     struct window *w = ss_calloc((t->n > t->nsteps ? t->n : t->nsteps) + 1, sizeof *w);
     int rc = w ? keep_one_device(t, out) : SS_ERR_NOMEM;

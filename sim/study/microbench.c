@@ -39,9 +39,10 @@ int ss_bench_table_row(const struct ss_bench_table *t, size_t i, struct ss_bench
 
 static int bad_value(const struct reader *r, size_t row)
 {
-    ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->table->csv), ss_csv_line(r->table->csv, row),
-            "measured value \"%.40s\" is no number in 1e-9..1e9", field(r->table, row, VALUE));
-    return ss_hint(r->err, SS_ERR_INPUT, "remove the row, or measure it again");
+    return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->table->csv), ss_csv_line(r->table->csv, row),
+                   "measured value \"%.40s\" is no number in 1e-9..1e9" SS_HINT
+                   "remove the row, or measure it again",
+                   field(r->table, row, VALUE));
 }
 
 /* Returns whether a fit uses the row. A row that it would use but for a wrong value is an error. */

@@ -28,9 +28,9 @@ struct reader {
 
 static int second_run(struct reader *r)
 {
-    ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "a second run of nccl-tests, after %d sizes of the first",
-            r->log->npoints);
-    return ss_hint(r->err, SS_ERR_INPUT, "give one run a file");
+    return ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
+                   "a second run of nccl-tests, after %d sizes of the first" SS_HINT "give one run a file",
+                   r->log->npoints);
 }
 
 static int split(char *line, char *words[MAX_WORDS])
@@ -204,25 +204,28 @@ static int skip_prefix(const struct reader *r, char *words[], int n)
 
 static int is_wrong(const struct reader *r, const char *what, int line)
 {
-    ss_fail(r->err, SS_ERR_INPUT, r->file, line, "%s: the run's own check of the data failed", what);
-    return ss_hint(
-        r->err, SS_ERR_INPUT,
-        "its times say nothing of a network that works: measure again, and take a run without wrong values");
+    return ss_fail(
+        r->err, SS_ERR_INPUT, r->file, line,
+        "%s: the run's own check of the data failed" SS_HINT
+        "its times say nothing of a network that works: measure again, and take a run without wrong values",
+        what);
 }
 
 static int cut_line(const struct reader *r, int line, int n)
 {
-    ss_fail(r->err, SS_ERR_INPUT, r->file, line, "the line has %d of %d columns", n, r->columns);
-    return ss_hint(r->err, SS_ERR_INPUT, "give the whole log, or delete a line that is cut");
+    return ss_fail(r->err, SS_ERR_INPUT, r->file, line,
+                   "the line has %d of %d columns" SS_HINT "give the whole log, or delete a line that is cut",
+                   n, r->columns);
 }
 
 static int read_time(const struct reader *r, const char *word, double *us)
 {
     if (!ss_parse_double(word, us) && *us >= 1e-3 && *us < 1e12)
         return SS_OK;
-    ss_fail(r->err, SS_ERR_INPUT, r->file, r->line, "\"%.40s\" is no time", word);
-    return ss_hint(r->err, SS_ERR_INPUT,
-                   "nccl-tests print microseconds there: delete the line, or measure again");
+    return ss_fail(r->err, SS_ERR_INPUT, r->file, r->line,
+                   "\"%.40s\" is no time" SS_HINT
+                   "nccl-tests print microseconds there: delete the line, or measure again",
+                   word);
 }
 
 /* Reads a line below the column names that begins with a size and a count. */
@@ -338,9 +341,9 @@ static int finish(struct reader *r)
         return cut_line(r, r->cut, 1);
     if (r->log->npoints)
         return SS_OK;
-    ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
-    return ss_hint(
-        r->err, SS_ERR_INPUT,
+    return ss_fail(
+        r->err, SS_ERR_INPUT, r->file, 0,
+        "no line of sizes and times" SS_HINT
         "give what all_reduce_perf or another program of nccl-tests prints, with its line of column "
         "names");
 }

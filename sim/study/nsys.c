@@ -81,9 +81,8 @@ static int read_head(struct reader *r)
     }
     if (more < 0)
         return more;
-    return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
-                           "no table with the columns Start (ns), Duration (ns), Name"),
+    return ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
+                   "no table with the columns Start (ns), Duration (ns), Name" SS_HINT
                    "write it with nsys stats --report cuda_gpu_trace --format csv");
 }
 

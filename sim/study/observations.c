@@ -198,8 +198,9 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
         return rc;
     if (!(log->seconds > 0)) {
         ss_train_log_free(log);
-        ss_fail(err, SS_ERR_INPUT, opt->log, 0, "no line tells the time of an iteration");
-        return ss_hint(err, SS_ERR_INPUT, "\"stepsim check\" reads logs of tokens/s alone");
+        return ss_fail(err, SS_ERR_INPUT, opt->log, 0,
+                       "no line tells the time of an iteration" SS_HINT
+                       "\"stepsim check\" reads logs of tokens/s alone");
     }
     if (log->doubt[0] || log->micro) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "%s",
@@ -336,11 +337,10 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
         gemms |= p->kind == SS_BENCH_GEMM;
         rc = add(o, &what, err);
     }
-    if (!rc && attention && !o->n) {
-        ss_fail(err, SS_ERR_USAGE, opt->microbench, 0,
-                "all rows of this card are of attention, which tell of a stack");
-        return ss_hint(err, SS_ERR_USAGE, "name it with --stack");
-    }
+    if (!rc && attention && !o->n)
+        return ss_fail(err, SS_ERR_USAGE, opt->microbench, 0,
+                       "all rows of this card are of attention, which tell of a stack" SS_HINT
+                       "name it with --stack");
     if (!rc && attention)
         ss_note(notes, "rows of attention are not used: they tell of a stack, which --stack names");
     if (!rc && gemms)

@@ -31,8 +31,9 @@ static int read_bound(int prop, const char *text, double *out, struct ss_error *
 
     if (!ss_unit_parse(text, ss_prop_at(prop)->unit, out, &why))
         return SS_OK;
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "--prop %.60s: bound \"%.40s\": %s", ss_prop_at(prop)->id, text, why);
-    return ss_hint(err, SS_ERR_USAGE, "write it as --prop ss.nic.efficiency=0.5:1");
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "--prop %.60s: bound \"%.40s\": %s" SS_HINT "write it as --prop ss.nic.efficiency=0.5:1",
+                   ss_prop_at(prop)->id, text, why);
 }
 
 int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err)
@@ -49,10 +50,10 @@ int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error
         return prop;
     if (!equal)
         return SS_OK;
-    if (!colon || (size_t)(colon - equal) > sizeof low) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--prop %.100s: not ID=LOW:HIGH", text);
-        return ss_hint(err, SS_ERR_USAGE, "write it as --prop ss.nic.efficiency=0.5:1");
-    }
+    if (!colon || (size_t)(colon - equal) > sizeof low)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--prop %.100s: not ID=LOW:HIGH" SS_HINT "write it as --prop ss.nic.efficiency=0.5:1",
+                       text);
     snprintf(low, sizeof low, "%.*s", (int)(colon - equal - 1), equal + 1);
     rc = read_bound(prop, low, &out->lo, err);
     SS_THEN(rc, read_bound(prop, colon + 1, &out->hi, err));

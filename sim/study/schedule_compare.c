@@ -168,10 +168,11 @@ static int check_size(const struct ss_schedule_params *p, struct ss_error *err)
     const double slots = 3.0 * p->stages * (p->chunks > 1 ? p->chunks : 1) * p->microbatches;
     if (slots <= MOST_SLOTS)
         return SS_OK;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-            "%d ranks with %d microbatches are %.2g slots, %.1f GiB a schedule; %.2g are compared at most",
-            p->stages, p->microbatches, slots, slots * (double)sizeof(struct ss_slot) / SS_GIB, MOST_SLOTS);
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "fewer microbatches show the same: what is steady repeats");
+    return ss_fail(
+        err, SS_ERR_UNSUPPORTED, NULL, 0,
+        "%d ranks with %d microbatches are %.2g slots, %.1f GiB a schedule; %.2g are compared at most" SS_HINT
+        "fewer microbatches show the same: what is steady repeats",
+        p->stages, p->microbatches, slots, slots * (double)sizeof(struct ss_slot) / SS_GIB, MOST_SLOTS);
 }
 
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,

@@ -53,12 +53,11 @@ int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err)
     for (int r = 1; r < q->stages; r++)
         if (least_device(q, r) > least_device(q, worst))
             worst = r;
-    if (least_device(q, worst) > bytes) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "search: no order exists under a cap of %.4g GiB",
-                bytes / SS_GIB);
-        return ss_hint(err, SS_ERR_CONFIG, "stage %d needs %.4g GiB for one microbatch", worst,
-                       least_device(q, worst) / SS_GIB);
-    }
+    if (least_device(q, worst) > bytes)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "search: no order exists under a cap of %.4g GiB" SS_HINT
+                       "stage %d needs %.4g GiB for one microbatch",
+                       bytes / SS_GIB, worst, least_device(q, worst) / SS_GIB);
     q->limit = fmin(q->limit, bytes);
     set_caps(q);
     return SS_OK;
@@ -79,10 +78,10 @@ static int build_placed(const struct ss_scenario *s, const char *schedule, struc
 
     if (microbatches > 0 && microbatches < 2 * job->pp)
         batch *= (2 * job->pp + microbatches - 1) / microbatches;
-    if (batch > INT_MAX) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the batch is too large to search a schedule for");
-        return ss_hint(err, SS_ERR_CONFIG, "take a smaller --micro-batch-size and --global-batch-size");
-    }
+    if (batch > INT_MAX)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "the batch is too large to search a schedule for" SS_HINT
+                       "take a smaller --micro-batch-size and --global-batch-size");
     SS_TRY(ss_request_copy(s->request, &r, err));
     snprintf(text, sizeof text, "%lld", (long long)batch);
     rc = ss_request_set(&r, "--global-batch-size", text, err);

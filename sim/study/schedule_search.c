@@ -314,10 +314,11 @@ static int check_size(const struct ss_search *q, struct ss_error *err)
     const double actions = (double)q->stages * q->chunks * q->microbatches;
     if (actions <= MOST_ACTIONS)
         return SS_OK;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-            "search: %d stages x %d chunks x %d microbatches would take %.1f GB; %.0f GB are the most",
-            q->stages, q->chunks, q->microbatches, 200e-9 * actions, 200e-9 * (double)MOST_ACTIONS);
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "fewer microbatches show the same: what is steady repeats");
+    return ss_fail(
+        err, SS_ERR_UNSUPPORTED, NULL, 0,
+        "search: %d stages x %d chunks x %d microbatches would take %.1f GB; %.0f GB are the most" SS_HINT
+        "fewer microbatches show the same: what is steady repeats",
+        q->stages, q->chunks, q->microbatches, 200e-9 * actions, 200e-9 * (double)MOST_ACTIONS);
 }
 
 static int check_input(const struct ss_search *q, struct ss_error *err)
@@ -339,9 +340,8 @@ static int finish(struct search *x, struct ss_search_result *r, struct ss_error 
     const struct ss_search *q = x->q;
     struct ss_measure m;
     if (!x->best_measure.feasible)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                               "search: no order was found that stays under the memory cap"),
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "search: no order was found that stays under the memory cap" SS_HINT
                        "raise the cap: one microbatch of every chunk of a rank must fit");
     if (ss_search_measure(q, x->best, &m, r->peak))
         return SS_ERR_NOMEM;

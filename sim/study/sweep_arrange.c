@@ -30,13 +30,16 @@ int ss_sweep_order_read(const char *text, struct ss_sweep_order *out, struct ss_
         out->down = colon ? !strcmp(way, "down") : is_more_better(m);
         if (!colon || out->down || !strcmp(way, "up"))
             return SS_OK;
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--sort %.80s: neither \"up\" nor \"down\"", text);
-        return ss_hint(err, SS_ERR_USAGE, "write %s:up, or %s alone for the best first", names[m], names[m]);
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--sort %.80s: neither \"up\" nor \"down\"" SS_HINT
+                       "write %s:up, or %s alone for the best first",
+                       text, names[m], names[m]);
     }
     const char *near = ss_nearest(text, names, SS_METRICS);
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "--sort %.80s: no figure has this name", text);
-    return ss_hint(err, SS_ERR_USAGE, "%s%s; docs/reference/formats.md, \"Figures\", has all of them",
-                   near ? "did you mean " : "try ", near ? near : "iteration_ms");
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "--sort %.80s: no figure has this name" SS_HINT
+                   "%s%s; docs/reference/formats.md, \"Figures\", has all of them",
+                   text, near ? "did you mean " : "try ", near ? near : "iteration_ms");
 }
 
 static int by_key(const void *left, const void *right)

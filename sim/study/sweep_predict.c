@@ -32,9 +32,9 @@ static int check_off(const struct ss_sweep *s, const struct ss_sweep_row *row, c
     for (int f = 0; f < s->nflags; f++) {
         if (strcmp(s->flags[f].value[row->at[f]], "off") != 0 || ss_request_find(r, s->flags[f].name) == r->n)
             continue;
-        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%s is not off: the recipe of the release has it",
-                s->flags[f].name);
-        return ss_hint(err, SS_ERR_UNSUPPORTED, "add --recipe none");
+        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                       "%s is not off: the recipe of the release has it" SS_HINT "add --recipe none",
+                       s->flags[f].name);
     }
     return SS_OK;
 }
@@ -231,10 +231,9 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
         w.run = *options->run;
     else
         w.run.engine = SS_ENGINE_NATIVE;
-    if (!w.n) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d combinations", most);
-        return ss_hint(err, SS_ERR_USAGE, "vary fewer flags, or fewer values of them");
-    }
+    if (!w.n)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "more than %d combinations" SS_HINT "vary fewer flags, or fewer values of them", most);
     int rc = w.run.bands ? SS_OK : ss_bands_load(NULL, w.how.files, &bands, err);
     if (bands)
         w.run.bands = bands;

@@ -12,8 +12,7 @@ static const char by_hand[] = "write --vary nodes=8,16",
 
 static int refuse(struct ss_error *err, const char *hint, const char *what, const char *why)
 {
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "--vary %.60s: %s", what, why);
-    return ss_hint(err, SS_ERR_USAGE, "%s", hint);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--vary %.60s: %s" SS_HINT "%s", what, why, hint);
 }
 
 /* Completes "set=ss.nic.bandwidth=12.5GBps,25GBps" and "scale=nic.bandwidth=1x,2x": the later values belong
@@ -210,11 +209,11 @@ int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, stru
         if (off && (!strcmp(flag->name, "--bf16") || !strcmp(flag->name, "--fp16")))
             return refuse(err, "say the precisions: --vary precision=bf16,fp32", flag->name,
                           "\"off\" leaves the precision open");
-        if (off && ss_job_lacks_effect(base, flag->name)) {
-            ss_fail(err, SS_ERR_USAGE, NULL, 0,
-                    "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);
-            return ss_hint(err, SS_ERR_USAGE, "leave it out of the job, or do not vary it");
-        }
+        if (off && ss_job_lacks_effect(base, flag->name))
+            return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                           "--vary %s=on,off: the job gives it already, or it has no effect" SS_HINT
+                           "leave it out of the job, or do not vary it",
+                           flag->name);
     }
     return SS_OK;
 }

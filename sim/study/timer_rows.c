@@ -9,11 +9,11 @@ static const char *const columns[] = {"run", "timer", "ms"};
 static int check_columns(const struct ss_csv *csv, struct ss_error *err)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(columns); i++)
-        if (ss_csv_column(csv, columns[i]) < 0) {
-            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", columns[i]);
-            return ss_hint(err, SS_ERR_INPUT,
-                           "a table of timers has run, timer and ms: docs/reference/formats.md");
-        }
+        if (ss_csv_column(csv, columns[i]) < 0)
+            return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1,
+                           "no column \"%s\"" SS_HINT
+                           "a table of timers has run, timer and ms: docs/reference/formats.md",
+                           columns[i]);
     return SS_OK;
 }
 
@@ -27,10 +27,9 @@ static int read_row(const struct ss_csv *csv, size_t i, struct ss_timer_row *row
     row->line = ss_csv_line(csv, i);
     if (!run[0] || !name[0] || strlen(run) >= sizeof row->run || strlen(name) >= sizeof row->timer.name)
         return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), row->line, "a row needs a run and a timer");
-    if (ss_parse_double(ms, &value) || !(value >= 1e-6 && value < 1e15)) {
-        ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), row->line, "ms cannot be \"%.40s\"", ms);
-        return ss_hint(err, SS_ERR_INPUT, "write milliseconds, such as 38.38");
-    }
+    if (ss_parse_double(ms, &value) || !(value >= 1e-6 && value < 1e15))
+        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), row->line,
+                       "ms cannot be \"%.40s\"" SS_HINT "write milliseconds, such as 38.38", ms);
     ss_copy(row->run, sizeof row->run, run);
     ss_copy(row->timer.name, sizeof row->timer.name, name);
     row->timer.seconds = value / 1e3;

@@ -111,8 +111,7 @@ static size_t unseal(const char *line, size_t n)
 static int refuse(const struct ss_journal *j, int line, const char *what, const char *hint,
                   struct ss_error *err)
 {
-    ss_fail(err, SS_ERR_INPUT, j->path, line, "%s", what);
-    return ss_hint(err, SS_ERR_INPUT, "%s", hint);
+    return ss_fail(err, SS_ERR_INPUT, j->path, line, "%s" SS_HINT "%s", what, hint);
 }
 
 static size_t write_head(const struct ss_journal_head *h, char *text)

@@ -50,11 +50,13 @@ static inline const char *ss_plural(int64_t n)
 /* ---- error.c ---- */
 /* Fills *err (when not NULL) with the one text for lack of this machine's memory; returns SS_ERR_NOMEM. */
 int ss_nomem(struct ss_error *err);
+/* Stands in the format of ss_fail between the message and the hint: "no such file '%s'" SS_HINT "give a name of %s". */
+#define SS_HINT "\v"
 /* Fills *err (when not NULL) and returns code, so that `return ss_fail(...)` reads well.
- * file may be NULL. Newlines in the text become spaces. */
+ * file may be NULL. Newlines in the texts become spaces. */
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* Adds the hint to an error that was just made; returns code. */
+/* Adds the hint to an error that another function has just made; returns code. */
 int ss_hint(struct ss_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- memory.c: arrays that grow; when memory runs out each returns NULL or -1 and never aborts ---- */
