@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The phases of a chunk: where its buckets are due, and its steps. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "cost/issue.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/curve.h"
 
-#include <math.h>
-
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "stepsim/params.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanges of tokens between the ranks of an expert group, the kernels beside them, and exchanges of a
  * context group. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "cost/cost.h"
 #include "stepsim/job.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cost/kernel.h"
 
-#include <math.h>
-
 #include "base/base.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"

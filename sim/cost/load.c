@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/load.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
@@ -33,10 +30,9 @@ static int sources_of(const struct ss_load_input *in)
 static int check(const struct ss_load_input *in, struct ss_error *err)
 {
     if (in->experts < 1 || in->top_k < 1 || in->top_k > in->experts || in->top_k > SS_LOAD_TOP_K_MAX)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, NULL, 0, "a token cannot choose %d of %d experts",
-                               in->top_k, in->experts),
-                       "take a --moe-router-topk of 1 to %d", SS_LOAD_TOP_K_MAX);
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                       "a token cannot choose %d of %d experts" SS_HINT "take a --moe-router-topk of 1 to %d",
+                       in->top_k, in->experts, SS_LOAD_TOP_K_MAX);
     if (in->ep < 1 || in->experts % in->ep || in->nodes < 1 || in->ep % in->nodes)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,
                        "%d experts do not divide by %d expert-parallel ranks on %d nodes", in->experts,
@@ -44,11 +40,10 @@ static int check(const struct ss_load_input *in, struct ss_error *err)
     if (in->group_topk < 0 ||
         (in->group_topk > 0 && (in->groups < 1 || in->experts % in->groups || in->group_topk > in->groups ||
                                 (long)in->group_topk * (in->experts / in->groups) < in->top_k)))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, NULL, 0,
-                               "%d of %d experts cannot be of %d of %d router groups", in->top_k, in->experts,
-                               in->group_topk, in->groups),
-                       "take a larger --moe-router-group-topk, or fewer groups by --moe-router-num-groups");
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0,
+                       "%d of %d experts cannot be of %d of %d router groups" SS_HINT
+                       "take a larger --moe-router-group-topk, or fewer groups by --moe-router-num-groups",
+                       in->top_k, in->experts, in->group_topk, in->groups);
     if (!(in->tokens > 0) || sources_of(in) < 1 || !(in->capacity_factor >= 0) || !(in->exponent >= 0) ||
         in->draws < 0 || in->draws > SS_LOAD_DRAWS_MAX)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,

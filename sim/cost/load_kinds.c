@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tokens choose, kind by kind: the probability that a token chooses an expert. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/draw.h"
 #include "base/map.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The largest of many counts, in closed form: the product of their distributions, tabulated. */
-#include <math.h>
-
 #include "base/base.h"
 #include "cost/load_internal.h"
 

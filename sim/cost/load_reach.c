@@ -5,10 +5,6 @@
  * product of (1 + odds x) over the experts outside the set. With equal odds this is the hypergeometric
  * distribution.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/load_internal.h"
 

@@ -8,10 +8,6 @@
  * An exchange is waited for before the next kernels of its own chunk. Layers without exchanges keep the order; what is left
  * of the longer chunk follows alone. A backward alone hides its exchanges behind its own weight gradients, where these are apart.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/layer_set.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads amounts in words, rounds batches, and picks the number of nodes that is the answer. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 
@@ -27,8 +23,7 @@ static int read_suffixed(const char *text, const struct suffix *suffix, const ch
             *out = number * suffix[i].factor;
             return SS_OK;
         }
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%.60s: not %s", text, what);
-    return ss_hint(err, SS_ERR_USAGE, "write %s", example);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%.60s: not %s" SS_HINT "write %s", text, what, example);
 }
 
 int ss_capacity_read_tokens(const char *text, double *out, struct ss_error *err)

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which numbers of nodes a plan has, which of them the peak of the card rules out, and which amounts are absurd. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "decide/capacity_internal.h"
@@ -18,8 +14,10 @@
 
 static int wrong_nodes(const char *value, struct ss_error *err)
 {
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "--nodes %.60s: no number, list or range of nodes", value);
-    return ss_hint(err, SS_ERR_USAGE, "write --nodes 16..256 or --nodes 16,24,32");
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "--nodes %.60s: no number, list or range of nodes" SS_HINT
+                   "write --nodes 16..256 or --nodes 16,24,32",
+                   value);
 }
 
 static int make_room(struct ss_capacity_numbers *x, int n, struct ss_error *err)
@@ -118,8 +116,7 @@ int ss_capacity_numbers_read(const struct ss_request *base, int rack, struct ss_
     if (read_range(value, &low, &high))
         return fill_range(out, low, high, rack, err);
     struct ss_sweep *list = ss_calloc(1, sizeof *list);
-    if (!list)
-        return ss_nomem(err);
+    SS_NEED(list, err);
     snprintf(text, sizeof text, "nodes=%s", value);
     int rc = ss_sweep_vary(list, text, NULL) ? wrong_nodes(value, err) : fill_list(out, list, value, err);
     free(list);
@@ -217,9 +214,9 @@ static int few_tokens(double tokens, double batch, struct ss_error *err)
 {
     char a[32], b[32];
 
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s tokens are fewer than one batch has, %s",
-            ss_report_count(tokens, a, sizeof a), ss_report_count(batch, b, sizeof b));
-    return ss_hint(err, SS_ERR_USAGE, "did you mean --tokens %gB or %gT?", tokens,
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "%s tokens are fewer than one batch has, %s" SS_HINT "did you mean --tokens %gB or %gT?",
+                   ss_report_count(tokens, a, sizeof a), ss_report_count(batch, b, sizeof b), tokens,
                    tokens >= 1000 ? tokens / 1000 : tokens);
 }
 
@@ -229,8 +226,9 @@ static int many_tokens(double tokens, struct ss_error *err)
 
     while (meant > LIKELY_TOKENS)
         meant /= 1000;
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%g tokens are more than there are", tokens);
-    return ss_hint(err, SS_ERR_USAGE, "did you mean --tokens %gT?", meant / 1e12);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "%g tokens are more than there are" SS_HINT "did you mean --tokens %gT?", tokens,
+                   meant / 1e12);
 }
 
 /* Writes the amount with the smallest letter that makes it enough. */
@@ -256,15 +254,15 @@ int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, 
         return many_tokens(c->tokens, err);
     for (int i = 0; i < c->nclusters; i++)
         least_usd = fmin(least_usd, c->clusters[i].least_gpu_s / 3600 * c->clusters[i].price);
-    if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0,
-                "--budget %g USD is too little: the training costs %s USD even at the peak of the cards",
-                c->budget_usd, ss_report_count(least_usd, a, sizeof a));
-        return ss_hint(err, SS_ERR_USAGE, "did you mean --budget %s?", enough(c->budget_usd, least_usd, b));
-    }
-    if (c->deadline_s > 0 && c->deadline_s <= 60) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--deadline %gs is too early for any training", c->deadline_s);
-        return ss_hint(err, SS_ERR_USAGE, "did you mean --deadline %gd?", c->deadline_s);
-    }
+    if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd)
+        return ss_fail(
+            err, SS_ERR_USAGE, NULL, 0,
+            "--budget %g USD is too little: the training costs %s USD even at the peak of the cards" SS_HINT
+            "did you mean --budget %s?",
+            c->budget_usd, ss_report_count(least_usd, a, sizeof a), enough(c->budget_usd, least_usd, b));
+    if (c->deadline_s > 0 && c->deadline_s <= 60)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--deadline %gs is too early for any training" SS_HINT "did you mean --deadline %gd?",
+                       c->deadline_s, c->deadline_s);
     return SS_OK;
 }

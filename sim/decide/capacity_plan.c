@@ -6,10 +6,6 @@
  * layouts every number is searched, but for layouts whose bound is above what the best answer so far takes. Where they have many, those that
  * are best on the rows are predicted on the numbers about the answer; then the answer and the numbers nearest to it are searched.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "stepsim/params.h"
@@ -384,8 +380,7 @@ static int leave_table(struct run *r, struct ss_error *err)
     char *keep = ss_calloc((size_t)c->npoints + 1, 1);
     int kept = 0;
 
-    if (!keep)
-        return ss_nomem(err);
+    SS_NEED(keep, err);
     ss_capacity_choose(c);
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *p = &c->points[i];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what a number of nodes takes: time, energy and money. */
-#include <math.h>
-
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "decide/capacity_internal.h"

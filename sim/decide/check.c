@@ -2,10 +2,6 @@
 /* Compares a measured run with its prediction. */
 #include "stepsim/check.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/advise.h"
 #include "decide/check_internal.h"
@@ -90,10 +86,9 @@ int ss_measurement_add(struct ss_measurement *m, const char *option, const char 
         *kind++ = '\0';
     int rc = options_of[i].unit == SS_UNIT_NONE ? ss_parse_double(text, &number)
                                                 : ss_unit_parse(text, options_of[i].unit, &number, NULL);
-    if (rc || !(number > 0 && number < 1e15) || !read_kind(m, kind, &told)) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option", option, value);
-        return ss_hint(err, SS_ERR_USAGE, "%s", options_of[i].example);
-    }
+    if (rc || !(number > 0 && number < 1e15) || !read_kind(m, kind, &told))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option" SS_HINT "%s",
+                       option, value, options_of[i].example);
     m->told[told] = number;
     return SS_OK;
 }
@@ -338,12 +333,11 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
     memset(out, 0, sizeof *out);
     out->measured = *m;
     ss_side_fill(run, "the job", &out->help.side);
-    if (batch && batch != run->plan->job->global_batch) {
-        ss_fail(err, SS_ERR_INPUT, m->file, 0, "global batch size %d, but %d of the job", batch,
-                run->plan->job->global_batch);
-        return ss_hint(err, SS_ERR_INPUT, "give the job that printed this log: --global-batch-size %d",
-                       batch);
-    }
+    if (batch && batch != run->plan->job->global_batch)
+        return ss_fail(err, SS_ERR_INPUT, m->file, 0,
+                       "global batch size %d, but %d of the job" SS_HINT
+                       "give the job that printed this log: --global-batch-size %d",
+                       batch, run->plan->job->global_batch, batch);
     if (m->doubt[0])
         contradict(out, "%s", m->doubt);
     whole_iteration(run, out);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Translates between measured figures and predictions: counts of FLOP, and seconds. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/check_internal.h"
 #include "stepsim/job.h"

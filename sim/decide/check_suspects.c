@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds why a run is slower or faster than predicted. Each suspect is simulated, or computed from the
  * figure. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/check_internal.h"
 #include "report/text.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks each row of a table of layouts and of what each was measured to take. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/csv.h"
 #include "decide/check_internal.h"
@@ -179,12 +175,10 @@ static int check_row(struct table *t, size_t row, struct ss_error *err)
     struct ss_request r;
     struct ss_run run = {0};
     char name[NAME_SIZE];
-    int rc = ss_request_copy(t->job, &r, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(t->job, &r, err));
     name_row(t->csv, row, name);
-    rc = read_row(t, row, &r, &m, err);
+    int rc = read_row(t, row, &r, &m, err);
     if (!rc) {
         rc = ss_scenario_build(&r, t->how, &s, &why);
         SS_THEN(rc, ss_run_weighed(s, t->options, &run, &why));
@@ -210,14 +204,12 @@ int ss_check_table(const struct ss_request *job, const char *csv, const struct s
                                                {"off", "", "%+.1f %%", 1, 0},
                                                {"verdict", "verdict", "%-s", 1, 0}};
     struct table t = {.job = job, .options = options, .how = how};
-    int rc = ss_csv_load(csv, &t.csv, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_csv_load(csv, &t.csv, err));
     ss_grid_begin(&t.grid, columns, SS_ARRAY_LEN(columns));
     t.check = ss_calloc(1, sizeof *t.check);
     t.rows = form == SS_CHECK_JSON ? json_array() : NULL;
-    rc = t.check ? SS_OK : ss_nomem(err);
+    int rc = t.check ? SS_OK : ss_nomem(err);
     for (size_t i = 0; i < ss_csv_rows(t.csv) && !rc; i++)
         rc = check_row(&t, i, err);
     *status = t.status;

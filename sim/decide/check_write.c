@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a check for people and as JSON, from the same rows. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/check_internal.h"
 #include "report/common.h"

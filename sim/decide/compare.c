@@ -2,10 +2,6 @@
 /* Fills the sides of a comparison, and judges whether two of them are too close to call. */
 #include "stepsim/compare.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "layers/kinds.h"
@@ -58,8 +54,7 @@ int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error
         return SS_OK;
     if (run->summary.outcome == SS_OUTCOME_NEAR_LIMIT && ss_notes_add(out, "%s", run->summary.reason))
         return ss_nomem(err);
-    if (ss_notes_add_all(out, &run->plan->warnings))
-        return ss_nomem(err);
+    SS_NEED(!ss_notes_add_all(out, &run->plan->warnings), err);
     return ss_warnings_behind(run->scenario->request, "", &like, out, err);
 }
 

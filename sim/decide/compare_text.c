@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a comparison for people. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes by how many per cent the time changes for one per cent more of the hardware. */
-#include <math.h>
-
 #include "base/base.h"
 #include "stepsim/explain.h"
 

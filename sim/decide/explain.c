@@ -2,9 +2,6 @@
 /* Tells where the time of a job goes, compared with an ideal, and which changes help. */
 #include "stepsim/explain.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/advise.h"
 #include "report/text.h"

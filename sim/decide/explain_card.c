@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the card of a run says: the terms of its time as steps, and the changes that win most back. */
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/card.h"
 #include "report/palette.h"

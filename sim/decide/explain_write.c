@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes why a job is slow, for people and as JSON. */
-#include <ctype.h>
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/advise.h"
 #include "decide/contrast.h"

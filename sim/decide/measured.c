@@ -2,10 +2,6 @@
 /* Computes the terms of a traced iteration and of its prediction. */
 #include "stepsim/measured.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/text.h"
 #include "stepsim/compute.h"

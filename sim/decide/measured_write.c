@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a real iteration beside its prediction, for people and programs. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
@@ -369,8 +366,7 @@ int ss_measured_page(const struct ss_measured *m, double width, FILE *out, struc
 
     ss_page_open(out, "A real iteration and its prediction");
     fputs("<section id=\"answer\">\n<h1>A real iteration and its prediction</h1>\n", out);
-    if (ss_page_paragraphs(write_words, m, out))
-        return ss_nomem(err);
+    SS_NEED(!ss_page_paragraphs(write_words, m, out), err);
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
     int rc = ss_measured_write_svg(m, width, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);

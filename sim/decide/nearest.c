@@ -2,9 +2,6 @@
 /* The legal layout that is nearest to a job's own: where it is looked for, and what is given up. */
 #include "stepsim/nearest.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/nearest_internal.h"
 #include "stepsim/flags.h"
@@ -275,9 +272,7 @@ static int find(struct ss_near *x, const struct ss_request *base, struct ss_erro
         return rc;
     if (out->summary.outcome <= SS_OUTCOME_NEAR_LIMIT) {
         struct ss_request own;
-        rc = ss_request_copy(base, &own, err);
-        if (rc)
-            return rc;
+        SS_TRY(ss_request_copy(base, &own, err));
         out->request = own;
         out->found = 1;
         return SS_OK;
@@ -295,10 +290,8 @@ static int find_fastest(struct ss_near *x, struct ss_error *err)
     struct ss_nearest *out = x->out;
     struct ss_find_result *found = NULL;
     struct ss_request own;
-    int rc = ss_request_copy(&out->request, &own, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(&out->request, &own, err));
     ss_request_free(&x->base);
     x->base = own;
     ss_asked_init(&x->own);
@@ -306,7 +299,7 @@ static int find_fastest(struct ss_near *x, struct ss_error *err)
     drop(&x->base, layout_flags);
     drop(&x->base, recompute_flags);
     memset(&x->vary, 0, sizeof x->vary);
-    rc = vary(x, "cp", x->own.job.cp, 16, err);
+    int rc = vary(x, "cp", x->own.job.cp, 16, err);
     SS_THEN(rc, vary(x, "mbs", x->own.job.micro_batch, 4, err));
     SS_THEN(rc, ss_sweep_vary(&x->vary, x->own.job.dp.fsdp ? "fsdp=full" : "fsdp=none", err));
     x->find.best_only = x->find.brief = 1;
@@ -335,8 +328,7 @@ static int open_and_find(const struct ss_request *base, const struct ss_nearest_
 
     memset(out, 0, sizeof *out);
     ss_request_init(&out->request);
-    if (!x)
-        return ss_nomem(err);
+    SS_NEED(x, err);
     x->options = options;
     x->out = out;
     x->run = options->run ? *options->run : (struct ss_run_options){.any_engine = 1};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The legal layouts of a job, and what gives way where all of them are refused. */
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "decide/nearest_internal.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks the layouts of a space from the nearest to the job's own one to the farthest. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/nearest_internal.h"
@@ -51,10 +47,8 @@ static int words_of(const struct ss_near *x, const struct ss_find_leaf *leaf, st
                     struct ss_error *err)
 {
     char words[SS_FIND_FLAGS];
-    int rc = ss_request_copy(&x->base, out, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(&x->base, out, err));
     ss_find_flags(&x->space.clusters[0], leaf->at, words, sizeof words);
     if (!ss_study_add_words(out, words))
         return SS_OK;
@@ -151,10 +145,8 @@ static int find_least(struct ss_near *x, const struct ss_find_leaf *leaf, struct
     struct ss_scenario *s = NULL;
     struct ss_smallest smallest;
     struct ss_request r;
-    int rc = words_of(x, leaf, &r, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(words_of(x, leaf, &r, err));
     x->least = 1;
     if (!ss_scenario_build(&r, x->options->how, &s, NULL)) {
         ss_smallest_find(s, NULL, &smallest);
@@ -177,11 +169,9 @@ static int try_leaf(struct ss_near *x, const struct ss_find_leaf *leaf, int *out
 {
     struct ss_summary summary = {0};
     struct ss_request r;
-    int rc = words_of(x, leaf, &r, err);
 
-    if (rc)
-        return rc;
-    rc = ss_near_predict(x, &r, &summary, err);
+    SS_TRY(words_of(x, leaf, &r, err));
+    int rc = ss_near_predict(x, &r, &summary, err);
     x->out->tried++;
     *outcome = (int)summary.outcome;
     if (!rc && summary.outcome == SS_OUTCOME_FITS) {
@@ -231,8 +221,7 @@ int ss_near_walk(struct ss_near *x, struct ss_error *err)
     struct ss_map seen = {0};
     struct far *far = ss_calloc(n + 1, sizeof *far);
 
-    if (!far)
-        return ss_nomem(err);
+    SS_NEED(far, err);
     for (size_t i = 0; i < n; i++)
         far[i] = (struct far){cost_of(x, &x->space.leaves[i]), (int)i};
     qsort(far, n, sizeof *far, by_cost);

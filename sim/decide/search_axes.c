@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The axes of a layout: which of them a job has, their values, and the words of each value. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "stepsim/flags.h"

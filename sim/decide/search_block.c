@@ -4,9 +4,6 @@
  * is no axis, for it follows from the rest of a layout: less time with fewer layers, less memory with more. A
  * layout that fits without recompute has none here.
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "cost/rank_cost.h"
@@ -195,9 +192,7 @@ static int halve(struct ss_find_leaf *leaf, int too_few, ss_find_predicted *pred
         struct ss_find_point point = *p;
         int n = (too_few + leaf->at[SS_FIND_BLOCK_LAYERS]) / 2;
         next.at[SS_FIND_BLOCK_LAYERS] = (unsigned char)n;
-        int rc = predict(ctx, &next, &point, err);
-        if (rc)
-            return rc;
+        SS_TRY(predict(ctx, &next, &point, err));
         if (point.summary.outcome > p->summary.outcome) {
             too_few = n;
             continue;

@@ -4,9 +4,6 @@
  * better now either, for what it has to beat only falls. Of one whose switches change, its bounds and its time with others
  * tell whether it is worth a look; rounds that are exact do not ask that.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The job of a layout, and the words that make it. */
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "study/study_internal.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds of the memory of a layout, from those of its ranks (docs/design/design.md, section 9, proves them). */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "plan/bounds.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a search as a page that needs nothing but a browser: the best of each group, picture, front, what is too close to call, and what the text says. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
@@ -71,8 +69,7 @@ static int put_text(const struct ss_find_result *f, FILE *out, struct ss_error *
     size_t n;
     FILE *words = open_memstream(&text, &n);
 
-    if (!words)
-        return ss_nomem(err);
+    SS_NEED(words, err);
     int rc = ss_find_write(f, &view, TEXT_TOP, words, err);
     if (fclose(words) && !rc)
         rc = ss_nomem(err);

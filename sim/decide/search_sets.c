@@ -7,10 +7,6 @@
  * turned once in the best set, before the layouts are searched again, until a whole pass over the switches finds
  * nothing better.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "job/recipe.h"
@@ -62,9 +58,7 @@ static int turn(struct ss_find_space *s, struct ss_find_crew *crew, struct ss_fi
             break;
         *set ^= 1u << at;
         *best = least;
-        rc = ss_find_leaf_switch(s, leaf, *set, &job, err);
-        if (rc)
-            return rc;
+        SS_TRY(ss_find_leaf_switch(s, leaf, *set, &job, err));
     }
     return SS_OK;
 }
@@ -202,10 +196,8 @@ int ss_find_run(const struct ss_request *asked, const struct ss_find_options *op
     if (!how.files)
         how.files = &files;
     with.how = &how;
-    int rc = ss_request_open(asked, &base, err);
-    if (rc)
-        return rc;
-    rc = search_axes(&base, &with, out, err);
+    SS_TRY(ss_request_open(asked, &base, err));
+    int rc = search_axes(&base, &with, out, err);
     ss_request_free(&base);
     ss_files_free(&files);
     return rc;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the clusters, and the layouts on each that the framework accepts by the rules of
  * ss_scenario_build. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "model/model_internal.h"
@@ -113,11 +110,9 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
 {
     struct ss_find_cluster *c = &s->clusters[i];
     struct ss_find_group *g = &s->found->groups[i];
-    int rc = ss_request_copy(base, &c->request, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(base, &c->request, err));
     s->nclusters++;
-    rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
+    int rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
     c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
     if (!rc && o->switches)
@@ -150,8 +145,7 @@ int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *
     while (i < f->nrules && (f->rules[i].code != why->code || strcmp(f->rules[i].flags, why->flags) != 0))
         i++;
     if (i == f->nrules) {
-        if (ss_grow(&f->rules, &s->cap_rules, (size_t)f->nrules + 1, sizeof *f->rules))
-            return ss_nomem(err);
+        SS_NEED(!ss_grow(&f->rules, &s->cap_rules, (size_t)f->nrules + 1, sizeof *f->rules), err);
         memset(&f->rules[f->nrules], 0, sizeof *f->rules);
         f->rules[f->nrules].code = why->code;
         ss_copy(f->rules[f->nrules].flags, sizeof f->rules->flags, why->flags);
@@ -175,8 +169,7 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
     s->found = ss_calloc(1, sizeof *s->found);
     if (s->found)
         s->found->groups = ss_calloc((size_t)clusters, sizeof *s->found->groups);
-    if (!s->loaded || !s->clusters || !s->found || !s->found->groups)
-        return ss_nomem(err);
+    SS_NEED(s->loaded && s->clusters && s->found && s->found->groups, err);
     for (int i = 0; i < clusters && !rc; i++) {
         rc = build_cluster(s, i, base, o, outer, n, err);
         s->found->ngroups += !rc;
@@ -188,8 +181,7 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
 static int take_layouts(struct ss_find_space *s, const struct ss_find_round *round, struct ss_error *err)
 {
     s->nleaves = 0;
-    if (ss_grow(&s->leaves, &s->cap_leaves, s->nall + 1, sizeof *s->leaves))
-        return ss_nomem(err);
+    SS_NEED(!ss_grow(&s->leaves, &s->cap_leaves, s->nall + 1, sizeof *s->leaves), err);
     for (size_t i = 0; i < s->nall; i++)
         if (round->exact || !ss_find_known_hopeless(round->known, (int)i, round->best[s->all[i].cluster]))
             s->leaves[s->nleaves++] = s->all[i];

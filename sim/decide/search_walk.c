@@ -5,9 +5,6 @@
  * for each micro batch, and slices are dealt to workers. Layouts of equal outer axes and micro batch share costs, so that a slice
  * has all of them.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_internal.h"
@@ -110,9 +107,9 @@ static int note_refusal(struct all *all, int cluster, const struct record *r, st
     uint64_t key = ss_mix64(r->is.refused.rule + (uint64_t)cluster);
     int i = ss_map_get(&all->known, key);
     if (i < 0) {
-        if (ss_grow(&all->refusal, &all->cap_refusals, all->nrefusals + 1, sizeof *all->refusal) ||
-            ss_map_put(&all->known, key, (int)all->nrefusals) < 0)
-            return ss_nomem(err);
+        SS_NEED(!ss_grow(&all->refusal, &all->cap_refusals, all->nrefusals + 1, sizeof *all->refusal) &&
+                    ss_map_put(&all->known, key, (int)all->nrefusals) >= 0,
+                err);
         all->refusal[all->nrefusals++] = (struct refusal){cluster, *r};
         return SS_OK;
     }
@@ -199,8 +196,7 @@ static int add_slices(struct walk *w, struct ss_error *err)
 {
     struct all *all = w->all;
     int n = w->axis >= w->outer ? w->space->clusters[w->cluster].axes[w->axis].n : 1;
-    if (ss_grow(&all->slice, &all->cap_slices, all->nslices + (size_t)n, sizeof *all->slice))
-        return ss_nomem(err);
+    SS_NEED(!ss_grow(&all->slice, &all->cap_slices, all->nslices + (size_t)n, sizeof *all->slice), err);
     for (int i = 0; i < n; i++) {
         struct slice *s = &all->slice[all->nslices++];
         *s = (struct slice){w->cluster, all->nprefixes, w->axis >= w->outer ? i : -1, {0}};
@@ -214,9 +210,7 @@ static int end_walk(struct walk *w, const struct ss_asked *asked, struct ss_find
                     struct ss_error *err)
 {
     struct ss_job job;
-    int rc = ask(w, asked, &job, err);
-    if (rc)
-        return rc;
+    SS_TRY(ask(w, asked, &job, err));
     return w->cut < 0 ? keep(w, asked, &job, costs) : refuse(w, 1, err);
 }
 

@@ -3,10 +3,6 @@
 #include "stepsim/share.h"
 #include "stepsim/job.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
@@ -85,13 +81,11 @@ static int check_size(const struct sharers *x, struct ss_error *err)
     }
     if (events <= MOST_EVENTS && slots <= MOST_SLOTS)
         return SS_OK;
-    return ss_hint(
-        err,
-        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "the jobs beside each other are %.2g events of %.2g slots, one iteration of the longest is "
-                "%.0f of the shortest",
-                events, slots, x->longest / x->shortest),
-        "take smaller global batches, or --level chunk");
+    return ss_fail(
+        err, SS_ERR_UNSUPPORTED, NULL, 0,
+        "the jobs beside each other are %.2g events of %.2g slots, one iteration of the longest is "
+        "%.0f of the shortest" SS_HINT "take smaller global batches, or --level chunk",
+        events, slots, x->longest / x->shortest);
 }
 
 static int replay(const struct sharers *x, int engine, double delay, struct clock *c, struct ss_error *err)
@@ -108,10 +102,8 @@ static int replay(const struct sharers *x, int engine, double delay, struct cloc
         c->first_class[j + 1] = c->first_class[j] + x->run[j].program->nclasses;
         memset(c->end[j], 0, (size_t)x->times[j] * sizeof *c->end[j]);
     }
-    int rc = ss_programs_join(parts, x->n, &p, err);
-    if (rc)
-        return rc;
-    rc = ss_replay(p, engine, &observer, 1, NULL, err);
+    SS_TRY(ss_programs_join(parts, x->n, &p, err));
+    int rc = ss_replay(p, engine, &observer, 1, NULL, err);
     ss_program_free(p);
     return rc;
 }
@@ -163,9 +155,7 @@ static int run_starts(struct sharers *x, const struct ss_share_options *o, struc
         double delay = x->shortest * k / o->starts;
         for (few = 1; few; x->slack *= few ? 2 : 1) {
             set_times(x);
-            int rc = run_start(x, o->engine, delay, seconds, iterations, &few, err);
-            if (rc)
-                return rc;
+            SS_TRY(run_start(x, o->engine, delay, seconds, iterations, &few, err));
         }
         for (int j = 0; j < x->n; j++) {
             struct ss_sharer *s = &out->sharer[j];
@@ -220,8 +210,7 @@ static int find_links(const struct sharers *x, struct ss_sharing *out, struct ss
     for (int j = 0; j < x->n; j++)
         all += (size_t)x->run[j].result->nlinks;
     struct user *users = ss_calloc(all + 1, sizeof *users);
-    if (!users)
-        return ss_nomem(err);
+    SS_NEED(users, err);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->run[j].result->nlinks; i++)
             users[n++] = (struct user){&x->run[j].result->links[i], j};
@@ -247,17 +236,16 @@ static int check_cluster(const struct ss_scenario *a, const struct ss_scenario *
 
     if (strcmp(ss_platform_name(a->platform), ss_platform_name(b->platform)) != 0 ||
         a->gpus_per_node != b->gpus_per_node)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                               "%s is on %s with %d GPUs a node, %s on %s with %d", names[0],
-                               ss_platform_name(a->platform), a->gpus_per_node, names[1],
-                               ss_platform_name(b->platform), b->gpus_per_node),
-                       "give one --platform to all");
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "%s is on %s with %d GPUs a node, %s on %s with %d" SS_HINT
+                       "give one --platform to all",
+                       names[0], ss_platform_name(a->platform), a->gpus_per_node, names[1],
+                       ss_platform_name(b->platform), b->gpus_per_node);
     if (nodes[0] != nodes[1])
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s is on a cluster of %d nodes, %s on one of %d",
-                               names[0], nodes[0], names[1], nodes[1]),
-                       "give --cluster-nodes to all");
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "%s is on a cluster of %d nodes, %s on one of %d" SS_HINT
+                       "give --cluster-nodes to all",
+                       names[0], nodes[0], names[1], nodes[1]);
     return SS_OK;
 }
 
@@ -267,18 +255,16 @@ static int check_nodes(const struct ss_scenario *const *jobs, const char *const 
 {
     int *owner = ss_calloc((size_t)ss_platform_nodes(jobs[0]->platform), sizeof *owner), rc = SS_OK;
 
-    if (!owner)
-        return ss_nomem(err);
+    SS_NEED(owner, err);
     for (int j = 0; j < n && !rc; j++) {
         int own = jobs[j]->world_size / jobs[j]->gpus_per_node;
         rc = check_cluster(jobs[0], jobs[j], (const char *const[2]){names[0], names[j]}, err);
         for (int i = 0; i < own && !rc; i++) {
             int *who = &owner[ss_job_node(jobs[j]->job, i)];
             if (*who)
-                rc = ss_hint(err,
-                             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "node %d is of %s and of %s",
-                                     ss_job_node(jobs[j]->job, i), names[*who - 1], names[j]),
-                             "give each job --on-nodes of its own");
+                rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                             "node %d is of %s and of %s" SS_HINT "give each job --on-nodes of its own",
+                             ss_job_node(jobs[j]->job, i), names[*who - 1], names[j]);
             *who = j + 1;
         }
     }
@@ -293,9 +279,7 @@ static int run_alone(struct sharers *x, const struct ss_scenario *job, const str
 
     how.plan.level = o->level;
     how.plan.unfold = how.plan.keep_links = 1;
-    int rc = ss_run_scenario(job, &how, &x->run[x->n], err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_run_scenario(job, &how, &x->run[x->n], err));
     x->alone[x->n] = x->run[x->n].result->iteration_s;
     x->longest = fmax(x->longest, x->alone[x->n]);
     x->shortest = x->n ? fmin(x->shortest, x->alone[x->n]) : x->alone[0];

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes jobs beside each other, for people and as JSON. */
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "report/text.h"

@@ -3,8 +3,6 @@
 #include "stepsim/precision.h"
 
 #include <assert.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/job_kinds.h"

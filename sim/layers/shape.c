@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/shape.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "job/packing.h"
 #include "layers/stages.h"

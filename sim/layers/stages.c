@@ -58,8 +58,7 @@ int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struc
 {
     int n = s->stages * s->chunks, next = 0;
     struct ss_stage_place *places = *out = ss_calloc((size_t)n, sizeof *places);
-    if (!places)
-        return ss_nomem(err);
+    SS_NEED(places, err);
     for (int v = 0; v < n; v++) {
         struct ss_stage_place *p = &places[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]];
         p->virtual_stage = v;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The board: what an engine writes down, one block, so that another process can fill it in shared memory. */
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -372,8 +371,10 @@ static int place_parse_error(const char *file, int rc, struct ss_error *err)
     if (!at || sscanf(at + n, "%d: %n", &line, &used) != 1 || !used)
         return rc;
     ss_copy(text, sizeof text, at + n + used);
-    ss_fail(err, rc, file, line, "SimGrid cannot load it: %s", text);
-    return ss_hint(err, rc, "a SimGrid file begins with <?xml version='1.0'?> and its DOCTYPE");
+    return ss_fail(err, rc, file, line,
+                   "SimGrid cannot load it: %s" SS_HINT
+                   "a SimGrid file begins with <?xml version='1.0'?> and its DOCTYPE",
+                   text);
 }
 
 /* Writes the name of the file and those of the hosts, each with its NUL. */

@@ -10,8 +10,9 @@ int ss_engine_is_built(int engine)
 
 int ss_simgrid_load(struct ss_error *err)
 {
-    ss_fail(err, SS_ERR_ENGINE, NULL, 0, "this stepsim is built without SimGrid");
-    return ss_hint(err, SS_ERR_ENGINE, "use --engine native, which gives the same times");
+    return ss_fail(err, SS_ERR_ENGINE, NULL, 0,
+                   "this stepsim is built without SimGrid" SS_HINT
+                   "use --engine native, which gives the same times");
 }
 
 int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
@@ -31,7 +32,7 @@ int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*host
                           struct ss_error *err)
 {
     (void)npairs, (void)hosts, (void)routes;
-    ss_fail(err, SS_ERR_UNSUPPORTED, file, 0,
-            "only SimGrid finds its routes, and this stepsim is built without SimGrid");
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "build one with it, or write routes that stepsim reads");
+    return ss_fail(err, SS_ERR_UNSUPPORTED, file, 0,
+                   "only SimGrid finds its routes, and this stepsim is built without SimGrid" SS_HINT
+                   "build one with it, or write routes that stepsim reads");
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says who waits for whom when a replay cannot go on. Slow and only for the message. */
-#include <string.h>
-
 #include "base/base.h"
 #include "replay/engine.h"
 #include "replay/state.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates what uneven flows of collectives cost the native engine, before they are replayed. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "replay/engine.h"
 

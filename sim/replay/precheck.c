@@ -3,8 +3,6 @@
  * Checks what an engine relies on, so that no program can make it read outside its arrays or loop for ever.
  * ss_program_check checks far more, and names lines; this is the net for programs built by hand.
  */
-#include <math.h>
-
 #include "base/base.h"
 #include "replay/engine.h"
 
@@ -220,8 +218,7 @@ int ss_replay_precheck(const struct ss_program *p, struct ss_error *err)
         return rc;
     int n = p->ntemplates > p->nclasses ? p->ntemplates : p->nclasses;
     int *seen = ss_calloc((size_t)n + 1, sizeof *seen);
-    if (!seen)
-        return ss_nomem(err);
+    SS_NEED(seen, err);
     for (int g = 0; g < p->ncollectives && !rc; g++)
         rc = check_collective(p, g, seen, err);
     for (int i = 0; i <= n; i++)

@@ -13,10 +13,10 @@ static int check_length(const struct ss_board *b, struct ss_error *err)
 {
     if (b->makespan <= SS_LONGEST_S)
         return 0;
-    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-            "the iteration would take %.3g s, more than %.0e s or 30,000 years", b->makespan, SS_LONGEST_S);
-    return ss_hint(err, SS_ERR_UNSUPPORTED,
-                   "check --straggler, --slow-link and the units of bandwidths and rates");
+    return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                   "the iteration would take %.3g s, more than %.0e s or 30,000 years" SS_HINT
+                   "check --straggler, --slow-link and the units of bandwidths and rates",
+                   b->makespan, SS_LONGEST_S);
 }
 
 static int outcome(const struct ss_program *p, const struct ss_board *b, struct ss_error *err)
@@ -54,8 +54,7 @@ int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *
     if (rc)
         return rc;
     struct ss_board *board = ss_board_new(p, engine == SS_ENGINE_SIMGRID, accounts);
-    if (!board)
-        return ss_nomem(err);
+    SS_NEED(board, err);
     board->full_replay = options->full;
     struct ss_tape tape;
     ss_tape_init(&tape, p, board, observers, nobservers);
@@ -80,9 +79,7 @@ int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *
 {
     struct ss_board *board = NULL;
     const struct ss_replay_options options = {.engine = engine};
-    int rc = ss_replay_board(p, &options, observers, nobservers, 0, &board, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_replay_board(p, &options, observers, nobservers, 0, &board, err));
     if (stats) {
         stats->makespan = board->makespan;
         stats->events = board->events;

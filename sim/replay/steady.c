@@ -3,9 +3,6 @@
  * The period of a loop without a global barrier. Two bodies in a row let the ranks take the offsets that they
  * keep; what a third body adds is one period.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "replay/engine.h"
 
@@ -15,16 +12,14 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
     *out = *p;
     out->source = NULL;
     out->classes = ss_calloc((size_t)p->nclasses, sizeof *out->classes);
-    if (!out->classes)
-        return ss_nomem(err);
+    SS_NEED(out->classes, err);
     for (int c = 0; c < p->nclasses; c++) {
         struct ss_program_class *cls = &out->classes[c];
         size_t n = (size_t)p->classes[c].nslots;
         *cls = p->classes[c];
         cls->loop = (struct ss_program_loop){0};
         cls->slots = ss_calloc(n * (size_t)times, sizeof *cls->slots);
-        if (!cls->slots)
-            return ss_nomem(err);
+        SS_NEED(cls->slots, err);
         for (size_t i = 0; i < (size_t)times * n; i++)
             cls->slots[i] = ss_program_slot_at(&p->classes[c], (int)(i % n));
         cls->nslots = (int)n * times;

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time by label, memory peaks and link use of one replay. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "replay/engine.h"
 
@@ -45,9 +41,7 @@ int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_o
     static const struct ss_replay_options usual = {.engine = SS_ENGINE_NATIVE};
     struct ss_board *board = NULL;
     options = options ? options : &usual;
-    int rc = ss_replay_board(p, options, NULL, 0, 1, &board, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_replay_board(p, options, NULL, 0, 1, &board, err));
     struct ss_timeline *t = timeline_new(p);
     if (!t) {
         ss_board_free(board);

@@ -3,9 +3,6 @@
  * The page without a server (sim/serve/alone): a program of its own in WebAssembly, whose functions a script calls. Arguments are given
  * first, then the address is asked; the answer stays until the next question.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "stepsim/serve.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses of the page: each is what a command would print. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "serve/answer.h"
 #include "stepsim/report.h"

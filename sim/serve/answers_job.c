@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers about one job: each is what a command would print. */
-#include <stdlib.h>
-
 #include "ask/ask.h"
 #include "base/base.h"
 #include "serve/answer.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers about many jobs: the values of a flag, numbers of nodes, and the layouts that a search finds. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "serve/answer.h"
 #include "stepsim/capacity.h"
@@ -18,9 +15,7 @@ static int check_varied(const struct ss_question *q, const struct ss_sweep *s, s
 {
     for (int f = 0; f < s->nflags; f++)
         for (int i = 0; i < s->flags[f].nvalues; i++) {
-            int rc = ss_serve_check(q->page, s->flags[f].name, s->flags[f].value[i], err);
-            if (rc)
-                return rc;
+            SS_TRY(ss_serve_check(q->page, s->flags[f].name, s->flags[f].value[i], err));
         }
     return SS_OK;
 }
@@ -42,8 +37,7 @@ static int predict_rows(const struct ss_question *q, struct ss_sweep *s, const s
     if (!total)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d combinations", SS_SERVE_ROWS);
     s->rows = ss_calloc((size_t)total, sizeof *s->rows);
-    if (!s->rows)
-        return ss_nomem(err);
+    SS_NEED(s->rows, err);
     for (int i = 0; i < total && !rc; i++) {
         rc = ss_sweep_predict(s, i, base, &how, &options, &s->rows[i], err);
         s->nrows += !rc;

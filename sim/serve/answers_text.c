@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text that somebody pasted into the page, as the words of a job. */
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "report/common.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values that the controls of the page may have. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <jansson.h>
 
 #include "base/base.h"

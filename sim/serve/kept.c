@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole answers of the page, on a shelf. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/cache.h"
 #include "serve/answer.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A link that opens the page with a job: the end of an address, as page/words.js writes and reads it. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "serve/page.h"
@@ -87,11 +84,9 @@ static int check(const struct ss_request *words, struct ss_error *err)
 int ss_serve_link(const struct ss_request *r, const char *page, FILE *out, struct ss_error *err)
 {
     struct ss_request words;
-    int rc = said(r, &words, err);
 
-    if (rc)
-        return rc;
-    rc = check(&words, err);
+    SS_TRY(said(r, &words, err));
+    int rc = check(&words, err);
     if (!rc)
         fprintf(out, "%s#job=", page ? page : "");
     for (size_t i = 0; i < words.n && !rc; i++) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an address asks: its arguments, its job, and how the page simulates. */
-#include <string.h>
-
 #include "base/base.h"
 #include "serve/answer.h"
 

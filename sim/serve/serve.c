@@ -2,8 +2,6 @@
 /* A page, and the module that carries it to browsers. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"

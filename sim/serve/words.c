@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words that a browser may ask for: no file but those that the page was started with. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "serve/page.h"
 #include "stepsim/flags.h"
@@ -74,8 +71,10 @@ static int names_file(size_t i, const char *value)
 
 static int refuse(struct ss_error *err, const char *value)
 {
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "\"%.100s\" is no name that this page knows", value);
-    return ss_hint(err, SS_ERR_USAGE, "files are read only where \"stepsim serve\" was started with them");
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "\"%.100s\" is no name that this page knows" SS_HINT
+                   "files are read only where \"stepsim serve\" was started with them",
+                   value);
 }
 
 int ss_serve_check(const struct ss_serve *page, const char *flag, const char *value, struct ss_error *err)

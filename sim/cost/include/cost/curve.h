@@ -2,8 +2,7 @@
 /* Seconds of kernels alone on a card, forward, by the card's curves (ss.curve.*; docs/design/curves.md). A kernel that HBM or
  * SMs bound takes as long in training; a GEMM, which power bounds, takes longer there (cost/kernel.h). Launches count as those of
  * kernels of a CUDA graph. */
-#ifndef SS_COST_CURVE_H
-#define SS_COST_CURVE_H
+#pragma once
 
 #include "stepsim/platform.h"
 
@@ -68,5 +67,3 @@ struct ss_exchange_call {
  * bytes / rate)) / SMs, and of what the links need. fabric: bytes/s of a GPU's links, one direction. */
 double ss_curve_exchange(const struct ss_card *card, double fabric, int back,
                          const struct ss_exchange_call *call);
-
-#endif

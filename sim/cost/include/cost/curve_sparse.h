@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seconds of whole modules of sparse attention, forward, from counted work (docs/design/curves.md). */
-#ifndef SS_COST_CURVE_SPARSE_H
-#define SS_COST_CURVE_SPARSE_H
+#pragma once
 
 #include "cost/curve.h"
 
@@ -33,5 +32,3 @@ double ss_curve_msa(const struct ss_card *card, const struct ss_sparse_work *wor
 /* Does the same for PyTorch's operators, which attend to all keys. */
 double ss_curve_msa_plain(const struct ss_card *card, double tokens, double keys, double heads,
                           double key_heads);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the tokens of a job go, by the load of its experts. */
-#ifndef SS_COST_EXPERTS_H
-#define SS_COST_EXPERTS_H
+#pragma once
 
 #include "comm/collective.h"
 #include "stepsim/load.h"
@@ -16,5 +15,3 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
  * SS_ERR_NOMEM. */
 int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape *ep, int first, int n,
                           struct ss_token_spread *sum, struct ss_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * kernels at paces that differ for good. A rank that waits for others runs at the pace of the slowest. A pace
  * is kernel time over the time of the mean GPU.
  */
-#ifndef SS_COST_GPU_SPREAD_H
-#define SS_COST_GPU_SPREAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus);
 double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, double gpus);
 /* Draws the pace of a GPU; the same arguments give the same pace. */
 double ss_pace_draw(const struct ss_gpu_spread *p, uint64_t seed, int gpu);
-
-#endif

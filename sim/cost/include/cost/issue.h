@@ -4,8 +4,7 @@
  * after the other and never waits for the GPU; the GPU leaves a layer no sooner than the host has issued it. So
  * times follow from others by sums and maxima, and a run of equal layers has a closed form.
  */
-#ifndef SS_COST_ISSUE_H
-#define SS_COST_ISSUE_H
+#pragma once
 
 #include "cost/layer_set.h"
 
@@ -46,5 +45,3 @@ struct ss_issue_slot ss_issue_slot_of(const struct ss_layer_set *set, int k, int
 void ss_issue_find(struct ss_layer_set *set);
 /* Returns 1 when programs have the host as a stream of its own in this phase of the chunk. */
 int ss_issue_is_stream(const struct ss_layer_set *set, int k, int phase);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seconds of one kernel alone on a card, as a micro-benchmark measures it (docs/reference/model.md, sections
  * 2 to 4). */
-#ifndef SS_COST_KERNEL_H
-#define SS_COST_KERNEL_H
+#pragma once
 
 #include "stepsim/platform.h"
 #include "stepsim/precision.h"
@@ -83,5 +82,3 @@ double ss_kernel_scan(const struct ss_card *card, int scan, double flops, double
  * broadcast operands, one element an instruction, each with `bytes` of the traffic. 0 where HBM is slower, or
  * the card's rate is 0. */
 double ss_kernel_strided(const struct ss_card *card, double elements, double bytes);
-
-#endif

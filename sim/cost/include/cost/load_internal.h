@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of load.c: what tokens choose (load_kinds.c), the largest of many counts (load_law.c), where the choices of a token
  * meet (load_reach.c), what ranks get over all passes (load_ranks.c). */
-#ifndef SS_COST_LOAD_INTERNAL_H
-#define SS_COST_LOAD_INTERNAL_H
+#pragma once
 
 #include "stepsim/load.h"
 
@@ -72,5 +71,3 @@ int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, d
 /* Returns in how many blocks a token has experts where token t chooses the top_k experts behind t top_k,
  * round and round. */
 double ss_load_reach_in_turn(const struct ss_load_input *in, int blocks);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that a rank holds, as Megatron-LM holds them (docs/reference/model.md). */
-#ifndef SS_COST_MEMORY_H
-#define SS_COST_MEMORY_H
+#pragma once
 
 #include "cost/layer_set.h"
 
@@ -68,5 +67,3 @@ double ss_memory_idle(const struct ss_cost_context *c, const struct ss_chunk_cos
  * offloaded activations. */
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards, const struct ss_layer_set *set);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Muon on one rank: its matrices, and the optimizer's step with it (docs/reference/model.md, section 8). */
-#ifndef SS_COST_MUON_H
-#define SS_COST_MUON_H
+#pragma once
 
 #include "cost/layer_set.h"
 #include "cost/memory.h"
@@ -27,5 +26,3 @@ double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_par
 /* Returns the part of those seconds in which Python gathers the tensors of Adam. */
 double ss_optimizer_calls(const struct ss_cost_context *c, const struct ss_param_count *params,
                           const struct ss_muon *muon, struct ss_optimizer_shards shards);
-
-#endif

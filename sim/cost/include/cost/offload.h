@@ -5,8 +5,7 @@
  * host runs beside the next layer of the forward; a copy back runs beside the layer that the backward does
  * before.
  */
-#ifndef SS_COST_OFFLOAD_H
-#define SS_COST_OFFLOAD_H
+#pragma once
 
 #include "cost/layer_set.h"
 
@@ -18,5 +17,3 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 /* Returns the most page-locked host bytes that the offloaded modules of one rank use at a time. */
 double ss_offload_host(const struct ss_layer_set *set, const struct ss_job *job, const struct ss_schedule *s,
                        int stage);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operator, FLOP and bytes of kernels, for reports only: no time comes from them. */
-#ifndef SS_COST_WORK_H
-#define SS_COST_WORK_H
+#pragma once
 
 #include "cost/cost.h"
 
@@ -11,5 +10,3 @@ struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op
 void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t);
 /* Returns the bytes of Q, K, V and the output of attention, each counted once. */
 double ss_work_attention_bytes(const struct ss_cost_context *c, const struct ss_op_attention *a);
-
-#endif

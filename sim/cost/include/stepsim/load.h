@@ -6,16 +6,13 @@
  * rank r holds experts r experts/ep up to (r + 1) experts/ep - 1. Ranks are dealt to nodes, and experts to
  * the groups of a group-limited router, in blocks, too.
  */
-#ifndef STEPSIM_LOAD_H
-#define STEPSIM_LOAD_H
+#pragma once
 
 #include <stdint.h>
 
 #include "stepsim/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Most experts that one token may choose, and most draws of a bias. */
 #define SS_LOAD_TOP_K_MAX 64
@@ -89,8 +86,4 @@ struct ss_load_ranks {
 int ss_load_by_rank(const struct ss_load_input *in, struct ss_load_figures *out, struct ss_load_ranks *ranks,
                     struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
+SS_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds changes of a job that make it faster. */
-#ifndef SS_DECIDE_ADVISE_H
-#define SS_DECIDE_ADVISE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,5 +15,3 @@ void ss_advice_text(const struct ss_explanation *x, FILE *out);
 /* Returns the changes as an array, and what several of them do together. */
 struct json_t *ss_advice_array(const struct ss_explanation *x);
 struct json_t *ss_advice_together(const struct ss_explanation *x);
-
-#endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the steps from the peak to the answer are drawn. */
-#ifndef SS_DECIDE_CARD_H
-#define SS_DECIDE_CARD_H
+#pragma once
 
 /* Returns the tone of a term (stepsim/explain.h): enum ss_step_tone, by what the time is lost to. */
 int ss_term_tone(int term);
-
-#endif

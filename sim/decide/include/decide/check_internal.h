@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the files of check share. */
-#ifndef SS_DECIDE_CHECK_INTERNAL_H
-#define SS_DECIDE_CHECK_INTERNAL_H
+#pragma once
 
 #include "report/row.h"
 #include "stepsim/check.h"
@@ -24,5 +23,3 @@ void ss_check_reread(const struct ss_run *run, struct ss_checked *c);
 /* Fills the suspects of a check whose verdict is slower or faster. */
 int ss_check_suspects(const struct ss_run *run, const struct ss_run_options *options, struct ss_checked *c,
                       struct ss_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of a comparison. Text, JSON and CSV are written from them. */
-#ifndef SS_DECIDE_CONTRAST_H
-#define SS_DECIDE_CONTRAST_H
+#pragma once
 
 #include "report/row.h"
 #include "stepsim/bands.h"
@@ -48,5 +47,3 @@ int ss_contrast_text(const struct ss_contrast *c, const struct ss_display *view,
                      struct ss_error *err);
 int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations that the files of the nearest layout share. */
-#ifndef SS_DECIDE_NEAREST_INTERNAL_H
-#define SS_DECIDE_NEAREST_INTERNAL_H
+#pragma once
 
 #include "decide/search_internal.h"
 #include "stepsim/nearest.h"
@@ -41,5 +40,3 @@ int ss_near_predict(struct ss_near *x, const struct ss_request *r, struct ss_sum
 int ss_near_walk(struct ss_near *x, struct ss_error *err);
 /* Returns 1 if the states of the model alone need more GPUs than the cluster of the space has. */
 int ss_near_is_too_small(const struct ss_near *x);
-
-#endif

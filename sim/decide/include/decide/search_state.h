@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a search knows while it predicts. */
-#ifndef SS_DECIDE_SEARCH_STATE_H
-#define SS_DECIDE_SEARCH_STATE_H
+#pragma once
 
 #include "base/map.h"
 #include "decide/search_internal.h"
@@ -52,5 +51,3 @@ int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point
 int ss_find_ahead_item(struct ss_find_state *x);
 /* Takes the answer to such an item. */
 void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_point *p);
-
-#endif

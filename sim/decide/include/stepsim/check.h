@@ -8,8 +8,7 @@
  *     ss_check(&run, &options, &m, SS_CHECK_SUSPECTS, &check, &err);        large: allocate it
  *     ss_check_write(&check, &run, SS_CHECK_TEXT, stdout, &err);
  */
-#ifndef STEPSIM_CHECK_H
-#define STEPSIM_CHECK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,9 +16,7 @@
 #include "stepsim/text.h"
 #include "stepsim/train_log.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* X(symbol, key in JSON, words on time, key of memory, words on memory, exit status of the program) */
 #define SS_CHECK_LIST(X)                                                                                     \
@@ -124,7 +121,4 @@ int ss_check_table(const struct ss_request *job, const char *csv, const struct s
                    const struct ss_scenario_options *how, enum ss_check_form form,
                    const struct ss_display *view, FILE *out, int *status, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

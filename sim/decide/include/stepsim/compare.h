@@ -8,8 +8,7 @@
  *     ss_sides_judge(&side[0], &side[1], bands, &apart[1], &err);
  *     ss_contrast_write(side, apart, n, SS_CONTRAST_TEXT, NULL, stdout, &err);
  */
-#ifndef STEPSIM_COMPARE_H
-#define STEPSIM_COMPARE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -21,9 +20,7 @@
 #include "stepsim/text.h"
 #include "stepsim/types.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_SIDES_MOST 8
 
@@ -97,7 +94,4 @@ int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, 
 int ss_contrast_write_svg(const struct ss_side *side, const struct ss_apart *apart, int n, double width,
                           FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

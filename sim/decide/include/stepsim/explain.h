@@ -4,8 +4,7 @@
  * most. All of it is simulated: an elasticity by runs with numbers a little larger and smaller (--scale), a
  * change by a run with its words.
  */
-#ifndef STEPSIM_EXPLAIN_H
-#define STEPSIM_EXPLAIN_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,9 +15,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Quantities that the time depends on. X(symbol, name of --scale, words) */
 #define SS_ELASTICITY_LIST(X)                                                                                \
@@ -124,7 +121,4 @@ void ss_explanation_card(const struct ss_explanation *x, const struct ss_run *ru
 int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run,
                          const struct ss_display *view, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

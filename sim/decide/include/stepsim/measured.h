@@ -7,17 +7,14 @@
  *     ss_measured_fill(&run, &trace, "run.json", "trace.json.gz", &m);
  *     ss_measured_write(&m, SS_CONTRAST_TEXT, stdout, &err);
  */
-#ifndef STEPSIM_MEASURED_H
-#define STEPSIM_MEASURED_H
+#pragma once
 
 #include <stdio.h>
 
 #include "stepsim/compare.h"
 #include "stepsim/kineto.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Terms that a trace and a prediction have in common. The terms of transfers are their exposed parts.
  * X(symbol, key, words) */
@@ -75,7 +72,4 @@ int ss_measured_write_svg(const struct ss_measured *m, double width, FILE *out, 
 /* Writes the comparison as an HTML page that needs nothing else; width: of its picture. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
 int ss_measured_page(const struct ss_measured *m, double width, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -6,8 +6,7 @@
  *     near.found                                      1: near.request are its words
  *     ss_nearest_free(&near);
  */
-#ifndef STEPSIM_NEAREST_H
-#define STEPSIM_NEAREST_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,9 +16,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 struct ss_nearest_options {
     const struct ss_scenario_options *how; /* asker and files; may be NULL */
@@ -61,7 +58,4 @@ void ss_nearest_free(struct ss_nearest *n);
 /* Writes the words, the verdict and what was left out as JSON. Error: SS_ERR_IO. */
 int ss_nearest_write(const struct ss_nearest *n, FILE *out, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -7,8 +7,7 @@
  * How long jobs wait for each other depends on when they meet. They are run from several starts, with the jobs behind the first
  * one beginning later by parts of the shortest iteration; the answer is the mean, and the range.
  */
-#ifndef STEPSIM_SHARE_H
-#define STEPSIM_SHARE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -16,9 +15,7 @@
 #include "stepsim/scenario.h"
 #include "stepsim/text.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_SHARERS_MOST 16
 struct ss_share_options {
@@ -62,7 +59,4 @@ int ss_share(const struct ss_scenario *const *jobs, const char *const *names, in
 int ss_sharing_write(const struct ss_sharing *x, const struct ss_display *view, FILE *out,
                      struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

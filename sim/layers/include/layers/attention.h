@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that all mixers of attention share. */
-#ifndef SS_LAYERS_ATTENTION_H
-#define SS_LAYERS_ATTENTION_H
+#pragma once
 
 #include "layers/operators.h"
 
@@ -39,5 +38,3 @@ void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct 
 /* Strided or broadcast operands that PyTorch's rotary embedding reads for each rotated channel of a head,
  * each way. */
 #define SS_TURNED_STRIDED 3.5
-
-#endif

@@ -5,8 +5,7 @@
  * that a token uses count. Routers do not count. Attention counts the full square of scores, as in Megatron until
  * 2025, or less of it.
  */
-#ifndef SS_LAYERS_FLOPS_H
-#define SS_LAYERS_FLOPS_H
+#pragma once
 
 #include "stepsim/job.h"
 #include "stepsim/schedule.h"
@@ -21,5 +20,3 @@ struct ss_model_flops {
 };
 struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct ss_stack *stack,
                                         const struct ss_schedule *schedule, int padded_vocab);
-
-#endif

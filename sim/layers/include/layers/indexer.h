@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse attention of DeepSeek's models, and the lightning indexer, which chooses the keys of each query. */
-#ifndef SS_LAYERS_INDEXER_H
-#define SS_LAYERS_INDEXER_H
+#pragma once
 
 #include "layers/operators.h"
 
@@ -34,5 +33,3 @@ void ss_op_compressor(struct ss_ops *ops, const struct ss_shape *s, const char *
                       double block, int trained);
 /* Appends the indexer, and its loss where it trains. */
 void ss_op_indexer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that mixers of linear attention and of convolutions share. */
-#ifndef SS_LAYERS_LINEAR_H
-#define SS_LAYERS_LINEAR_H
+#pragma once
 
 #include "layers/operators.h"
 
@@ -44,5 +43,3 @@ struct ss_op *ss_op_gated_norm(struct ss_ops *ops, const struct ss_shape *s, con
 /* Says what the curves of a card ask for: heads of one rank, whose context ranks see all tokens of a sequence (whole 1) or a part. */
 void ss_op_call(struct ss_op *op, const struct ss_shape *s, int whole, double heads, double key_dim,
                 double value_dim);
-
-#endif

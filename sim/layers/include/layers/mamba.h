@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What mixers with Mamba-2 inside share. */
-#ifndef SS_LAYERS_MAMBA_H
-#define SS_LAYERS_MAMBA_H
+#pragma once
 
 #include "layers/operators.h"
 
 /* Appends Mamba-2 from the normed input to its output, without norm and residual. */
 void ss_op_mamba2(struct ss_ops *ops, const struct ss_shape *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that the dense MLP and the mixture of experts share. */
-#ifndef SS_LAYERS_MLP_H
-#define SS_LAYERS_MLP_H
+#pragma once
 
 #include "layers/operators.h"
 
@@ -35,5 +34,3 @@ void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, int back);
 void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s);
 /* Appends the projection of tokens to the latent in which experts work, or back; nothing where they work in h. */
 void ss_op_latent_tokens(struct ss_ops *ops, const struct ss_shape *s, int back);
-
-#endif

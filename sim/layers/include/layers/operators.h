@@ -4,8 +4,7 @@
  * bytes kept for the backward. A mixer, an MLP or a border fills its list by the functions below
  * (layers/kinds.h). All sizes are those of one rank.
  */
-#ifndef SS_LAYERS_OPERATORS_H
-#define SS_LAYERS_OPERATORS_H
+#pragma once
 
 #include "layers/shape.h"
 
@@ -327,5 +326,3 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
 /* Returns the index of the operator before which recompute of a whole layer stops (ss.recompute.stops_early);
  * ops->n: it does not stop early. */
 int ss_ops_repeated_early(const struct ss_ops *ops);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sizes of one microbatch on one rank. */
-#ifndef SS_LAYERS_SHAPE_H
-#define SS_LAYERS_SHAPE_H
+#pragma once
 
 #include "comm/collective.h"
 #include "stepsim/model.h"
@@ -130,5 +129,3 @@ int ss_shape_splits(const struct ss_stack *stack);
  * that the rank sends to the next pipeline stage. */
 double ss_shape_border_bytes(const struct ss_shape *s);
 double ss_shape_send_bytes(const struct ss_shape *s);
-
-#endif

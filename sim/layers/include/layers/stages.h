@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which layers of a job each stage has, how it runs them, and what they exchange. Operators play no part here. */
-#ifndef SS_LAYERS_STAGES_H
-#define SS_LAYERS_STAGES_H
+#pragma once
 
 #include "stepsim/schedule.h"
 
@@ -31,5 +30,3 @@ int ss_offloaded_layers(const struct ss_job *job, int nlayers, int last);
 double ss_rank_tokens(const struct ss_job *job);
 /* Returns the set of SS_COLL_BIT of collectives that mixers beside attention make context ranks do. */
 unsigned ss_layer_context_exchanges(const struct ss_job *job);
-
-#endif

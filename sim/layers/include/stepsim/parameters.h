@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of a whole model: sums over the operators of its layers. */
-#ifndef STEPSIM_PARAMETERS_H
-#define STEPSIM_PARAMETERS_H
+#pragma once
 
 #include "stepsim/model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* Parameter counts of a finished model. Publishers of mixtures count both embeddings, one of them or none, so
  * the embeddings are fields of their own. Multi-token prediction counts only in `mtp` and `mtp_active`. */
@@ -34,7 +31,4 @@ double ss_model_parameters(const struct ss_model *m, int padded_vocab);
  * ss_model_parameters. */
 double ss_model_active_parameters(const struct ss_model *m, int padded_vocab);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -3,8 +3,7 @@
  * What both engines share with the caller: a board for the outcome (in shared memory where the engine runs in
  * another process) and a tape for observed events.
  */
-#ifndef SS_REPLAY_ENGINE_H
-#define SS_REPLAY_ENGINE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -247,5 +246,3 @@ size_t ss_template_events(const struct ss_program *p);
 int ss_replay_precheck(const struct ss_program *p, struct ss_error *err);
 /* SS_ERR_DEADLOCK with the blocked events named, from where every class stands. */
 int ss_deadlock_fail(const struct ss_program *p, const struct ss_cursor *at, struct ss_error *err);
-
-#endif

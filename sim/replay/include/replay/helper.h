@@ -5,8 +5,7 @@
  * one message with files; the program forks a child for each, of which it tells the caller: first its number, at its end its
  * status. Any thread may ask over the same socket; a process that was forked starts a program of its own. It ends with the process that started it.
  */
-#ifndef SS_REPLAY_HELPER_H
-#define SS_REPLAY_HELPER_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -49,5 +48,3 @@ typedef int ss_helper_ask_function(const struct ss_helper_request *request, cons
 /* Called for a helper that gave no answer: *state is that of waitpid, -1 where another process has it; *text
  * gets its first words. The next request starts another helper. */
 typedef void ss_helper_end_function(pid_t helper, int *state, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The native engine: an event heap, state machines for the classes, exact max-min sharing. */
-#ifndef SS_REPLAY_NATIVE_H
-#define SS_REPLAY_NATIVE_H
+#pragma once
 
 #include "replay/engine.h"
 #include "replay/state.h"
@@ -314,5 +313,3 @@ void ss_sm_hold_ends(struct ss_native *k, const struct ss_channel *ch, double do
 void ss_sm_hold_members(struct ss_native *k, const struct ss_collective *g, double doublings, int on);
 void ss_sm_start(struct ss_native *k, int cls, double seconds);
 void ss_sm_settle(struct ss_native *k);
-
-#endif

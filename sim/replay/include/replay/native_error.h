@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How an error of a time goes on to others (docs/design/replay-contract.md, "Sensitivity"): with classes, messages and
  * collectives; native_flow.c has what flows do to each other. */
-#ifndef SS_REPLAY_NATIVE_ERROR_H
-#define SS_REPLAY_NATIVE_ERROR_H
+#pragma once
 
 #include <math.h>
 
@@ -63,5 +62,3 @@ static inline void ss_error_collective(struct ss_native *k, struct ss_instance *
     for (int i = 0; i < g->nmembers && k->fluid.doublings > 0; i++)
         ss_raise(&in->doublings, k->classes[g->members[i]].doublings);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SimGrid engine, in a program of its own (replay/helper.h). */
-#ifndef SS_REPLAY_SIMGRID_H
-#define SS_REPLAY_SIMGRID_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -147,5 +146,3 @@ void ss_sg_dismiss(struct ss_sg *sg);
 void ss_sg_replay(struct ss_simgrid_call *call);
 /* ---- simgrid_ask.c ---- */
 void ss_sg_ask(struct ss_simgrid_call *call);
-
-#endif

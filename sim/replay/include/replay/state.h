@@ -3,8 +3,7 @@
  * Who waits for what: channels, streams and collectives of one replay, without any notion of time
  * but the moment a transfer began. Both engines keep their books here; only how long things take is theirs.
  */
-#ifndef SS_REPLAY_STATE_H
-#define SS_REPLAY_STATE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -289,5 +288,3 @@ static inline void ss_state_next(struct ss_state *st, int stream)
     if (s->ended != s->posted)
         ss_state_arrive(st, s->ring[s->ended & s->mask]);
 }
-
-#endif

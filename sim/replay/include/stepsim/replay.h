@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replays a program on one of two engines that share one contract (program.h) and agree to 1e-9. */
-#ifndef STEPSIM_REPLAY_H
-#define STEPSIM_REPLAY_H
+#pragma once
 
 #include <stdint.h>
 
 #include "stepsim/error.h"
 #include "stepsim/program.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 /* An engine calls an observer in order of time, and at equal times by (class, event index). Any pointer may
  * be NULL. slot and event are the cursor of the event. */
@@ -121,7 +118,4 @@ int ss_timeline_steady(const struct ss_program *p, const struct ss_replay_option
 /* Frees a timeline. NULL is allowed. */
 void ss_timeline_free(struct ss_timeline *t);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the addresses of the page share. */
-#ifndef SS_SERVE_ANSWER_H
-#define SS_SERVE_ANSWER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -45,5 +44,3 @@ ss_answer ss_answer_sweep, ss_answer_sweep_csv, ss_answer_sweep_svg, ss_answer_n
 
 /* ---- answers_text.c: a text that was pasted ---- */
 ss_answer ss_answer_import;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The web server: a module of its own, so that no other command pays for its libraries. It links nothing of stepsim. */
-#ifndef SS_SERVE_HTTP_H
-#define SS_SERVE_HTTP_H
+#pragma once
 
 #include "stepsim/serve.h"
 
@@ -18,5 +17,3 @@ struct ss_http_call {
 /* Returns 0, or the errno of what failed. */
 #define SS_HTTP_SYMBOL "ss_http_main"
 typedef int ss_http_main_fn(const struct ss_http_call *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the page share. */
-#ifndef SS_SERVE_PAGE_H
-#define SS_SERVE_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -36,5 +35,3 @@ int ss_serve_check(const struct ss_serve *page, const char *flag, const char *va
 int ss_serve_speak(struct ss_request *r, struct ss_error *err);
 /* Writes what the controls of the page may be set to. The caller frees *out. */
 int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error *err);
-
-#endif

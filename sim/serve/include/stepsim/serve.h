@@ -9,8 +9,7 @@
  * The page is read only: it writes no file, reads none but those of the data and those that its owner named at the start, and
  * names no path of the machine. docs/reference/serve.md lists its addresses and limits.
  */
-#ifndef STEPSIM_SERVE_H
-#define STEPSIM_SERVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -18,9 +17,7 @@
 #include "stepsim/error.h"
 #include "stepsim/request.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+SS_C_BEGIN
 
 #define SS_SERVE_JOB_BYTES 8192 /* most bytes of the words of a job */
 #define SS_SERVE_ROWS 64        /* most rows of a sweep */
@@ -69,7 +66,4 @@ struct ss_serve_place {
  * (built without libmicrohttpd). */
 int ss_serve_run(const struct ss_serve *page, const struct ss_serve_place *place, struct ss_error *err);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+SS_C_END

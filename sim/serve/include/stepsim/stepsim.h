@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All that a program outside the library needs. */
-#ifndef STEPSIM_H
-#define STEPSIM_H
+#pragma once
 
 #include "stepsim/ask.h"
 #include "stepsim/assumed.h"
@@ -62,5 +61,3 @@
 #include "stepsim/types.h"
 #include "stepsim/units.h"
 #include "stepsim/workers.h"
-
-#endif
