@@ -261,10 +261,9 @@ int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err)
 {
     char *text;
     size_t len;
-    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_file_read(path, MAX_BYTES, &text, &len, err));
     if (len > 2 && !memcmp(text, "\x1f\x8b", 2) && (rc = unpack(&text, &len, path, err)) != SS_OK) {
         free(text);
         return rc;

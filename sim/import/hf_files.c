@@ -10,10 +10,9 @@ static int assign(struct ss_tree *tree, struct ss_tree_node *at, const char *sec
     const struct ss_tree_made made = {
         .kind = SS_TREE_MAP, .key = section, .key_len = strlen(section), .file = file, .line = 1};
     struct ss_tree *other;
-    int rc = ss_tree_parse(text, len, file, &other, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_tree_parse(text, len, file, &other, err));
     if (ss_tree_root(other)->kind != SS_TREE_MAP)
         rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is expected");
     if (!rc && !at)

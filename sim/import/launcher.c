@@ -179,7 +179,6 @@ int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
 {
     struct ss_words own = {.file = words->file, .cluster = words->cluster};
     struct ss_command c;
-    int rc;
 
     if (words->n == 0 || words->w[0].text[0] == '-' || !find_command(words, &c))
         return SS_OK;
@@ -188,7 +187,7 @@ int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
     if (other)
         return ss_fail(err, SS_ERR_UNSUPPORTED, words->file, script->line, "%.200s: %s are not modelled",
                        script->text, other);
-    rc = ss_command_sizes(words, &c, &own.said, err);
+    int rc = ss_command_sizes(words, &c, &own.said, err);
     if (rc) {
         ss_notes_free(&own.said);
         return rc;

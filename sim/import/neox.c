@@ -181,10 +181,9 @@ const struct ss_key_code ss_neox_code[] = {{"ffn", add_ffn},     {"attention", a
 static int merge(struct ss_tree *tree, const char *text, size_t len, const char *file, struct ss_error *err)
 {
     struct ss_tree *other;
-    int rc = ss_tree_parse(text, len, file, &other, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_tree_parse(text, len, file, &other, err));
     if (ss_tree_root(other)->kind != SS_TREE_MAP)
         rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is expected");
     for (const struct ss_tree_node *n = ss_tree_root(other)->first; n && !rc; n = n->next) {

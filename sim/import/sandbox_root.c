@@ -311,12 +311,11 @@ int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
 {
     static const char root[] = "/tmp"; /* any folder: memory covers it in this namespace */
     struct ss_view_fds fds;
-    int rc;
 
     ss_sandbox_open_view(box->view, &fds);
     ss_copy(what, 4096, root);
     umask(0);
-    rc = ss_sandbox_memory(root, 0, "size=128m,nr_inodes=30000,mode=777");
+    int rc = ss_sandbox_memory(root, 0, "size=128m,nr_inodes=30000,mode=777");
     rc = rc || !chdir(root) ? rc : errno;
     rc = rc ? rc : ss_sandbox_tree(box, ".", "", what);
     rc = rc ? rc : add_libraries(what);

@@ -47,10 +47,9 @@ static int append(struct ss_request *out, const struct ss_request *more)
 static int parse_both(const struct ss_request *first, const struct ss_request *second, struct ss_asked *asked)
 {
     struct ss_request both;
-    int rc;
 
     ss_request_init(&both);
-    rc = append(&both, first);
+    int rc = append(&both, first);
     SS_THEN(rc, append(&both, second));
     ss_asked_init(asked);
     SS_THEN(rc, ss_asked_parse(asked, &both, NULL, NULL, NULL));
@@ -184,10 +183,9 @@ static int check(const struct ss_table_row *r, const struct ss_request *columns,
 int ss_table_add_flags(const struct ss_table_row *r, const struct ss_request *columns, struct ss_request *out)
 {
     struct ss_request flags;
-    int rc;
 
     ss_request_init(&flags);
-    rc = add_field(r, &flags);
+    int rc = add_field(r, &flags);
     SS_THEN(rc, check(r, columns, &flags));
     ss_request_free(&flags);
     return of_column(r, rc ? rc : add_field(r, out));

@@ -14,11 +14,10 @@ static int load_named(struct ss_table_row *r)
 {
     const char *name = ss_table_field(r, "model");
     char path[4096];
-    int rc;
 
     if (!name[0] || strchr(name, '/'))
         return SS_OK;
-    rc = ss_data_look("workloads/models", name, ".json", path, sizeof path, &r->known, r->err);
+    int rc = ss_data_look("workloads/models", name, ".json", path, sizeof path, &r->known, r->err);
     return !rc && r->known ? ss_model_load(name, &r->named, r->err) : rc;
 }
 
@@ -345,12 +344,11 @@ int ss_table_request(const struct ss_table *t, int row, struct ss_request *out, 
 {
     struct ss_error own = {0};
     struct ss_table_row r = {.table = t, .row = row, .notes = notes, .err = &own};
-    int rc;
 
     ss_model_init(&r.named);
     ss_request_init(out);
     note_assumptions(&r);
-    rc = add_all(&r, out);
+    int rc = add_all(&r, out);
     if (!rc)
         return SS_OK;
     ss_request_free(out);

@@ -403,9 +403,7 @@ int ss_input_cache_finish_model(struct ss_input_cache *l, struct ss_model *m, st
     }
     struct ss_model asked;
     memcpy(&asked, m, sizeof asked);
-    int rc = ss_model_finish(m, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_model_finish(m, err));
     memcpy(&l->asked, &asked, sizeof asked);
     memcpy(&l->finished, m, sizeof *m);
     l->has_finished = 1;

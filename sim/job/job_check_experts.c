@@ -212,10 +212,9 @@ static int check_modules(struct ss_finish *f)
 int ss_job_check_expert_features(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int rc = ss_job_check_graphs(f);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_job_check_graphs(f));
     if (job->model.num_experts) {
         if (job->dp.fsdp2 && job->ep > 1)
             REFUSE(f, "--ep --use-torch-fsdp2", "take --ep 1",

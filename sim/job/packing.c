@@ -186,7 +186,7 @@ static void in_order(struct work *w)
 
 static int pack(struct work *w)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
     w->row_of = ss_calloc(w->n, sizeof *w->row_of);
     if (!w->row_of)
         return SS_ERR_NOMEM;
@@ -195,12 +195,12 @@ static int pack(struct work *w)
     if (w->in->algorithm == SS_PACKED_IN_ORDER)
         in_order(w);
     else
-        status = first_fit(w);
+        rc = first_fit(w);
     for (size_t d = 0; d < w->n; d++)
         w->rows = w->row_of[d] >= w->rows ? w->row_of[d] + 1 : w->rows;
     if (w->sample && w->rows > 1)
         w->rows--; /* which further documents would have filled */
-    return status;
+    return rc;
 }
 
 static int fill_rows(struct work *w)
@@ -281,19 +281,19 @@ int ss_packing_build(const struct ss_packing_input *in, struct ss_packing *out, 
     out->seed = in->seed;
     out->row = in->row;
     out->multiple = in->multiple;
-    int status = draw_documents(&w, &out->cut);
-    SS_THEN(status, pack(&w));
-    SS_THEN(status, fill_rows(&w));
-    SS_THEN(status, sum_up(&w, out));
+    int rc = draw_documents(&w, &out->cut);
+    SS_THEN(rc, pack(&w));
+    SS_THEN(rc, fill_rows(&w));
+    SS_THEN(rc, sum_up(&w, out));
     out->cut /= w.n > 0 ? (double)w.n : 1;
     free(w.length);
     free(w.below);
     free(w.row_of);
     free(w.row);
     free(w.attends);
-    if (status) {
+    if (rc) {
         ss_packing_free(out);
-        return ss_fail(err, status, NULL, 0, "out of memory for rows of documents");
+        return ss_fail(err, rc, NULL, 0, "out of memory for rows of documents");
     }
     return SS_OK;
 }

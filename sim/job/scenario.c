@@ -180,7 +180,6 @@ int ss_scenario_build_from(struct ss_input_cache *inputs, const struct ss_reques
                            struct ss_files *files, struct ss_scenario **out, struct ss_error *err)
 {
     struct whole *w = ss_calloc(1, sizeof *w);
-    int rc;
 
     SS_NEED(w, err);
     w->s.job = &w->job;
@@ -188,7 +187,7 @@ int ss_scenario_build_from(struct ss_input_cache *inputs, const struct ss_reques
     w->inputs = inputs ? ss_input_cache_share(inputs) : ss_input_cache_new();
     w->asker = asker;
     ss_asked_init(&w->asked);
-    rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
+    int rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
     SS_THEN(rc, build(w, files, err));
     if (rc && err && !strcmp(err->file, SS_RECIPES_FILE))
         ss_hint(err, rc, "%s%sa recipe says this: give what you mean, or --recipe none", err->hint,

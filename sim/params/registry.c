@@ -219,8 +219,8 @@ int ss_prop_parse(int index, const char *text, const char *file, int line, doubl
     if (ss_unit_parse(text, p->unit, out, &why) != SS_OK)
         return ss_fail(err, SS_ERR_INPUT, file, line, "%s=\"%.60s\": %s" SS_HINT "write it like %s", p->id,
                        text, why, ss_unit_example(p->unit));
-    int status = check_range(index, *out, text, file, line, err);
-    return status == SS_OK ? status : ss_hint(err, status, "is the unit right?");
+    int rc = check_range(index, *out, text, file, line, err);
+    return !rc ? rc : ss_hint(err, rc, "is the unit right?");
 }
 
 #define W(symbol, word) word,

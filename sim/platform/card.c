@@ -45,13 +45,13 @@ static int find_path(const char *name, const char *file, int line, char *path, s
                      struct ss_error *err)
 {
     struct ss_error why = {0};
-    int status = ss_data_find("platforms/cards", name, ".xml", path, size, &why);
+    int rc = ss_data_find("platforms/cards", name, ".xml", path, size, &why);
 
-    if (status == SS_OK)
+    if (!rc)
         return SS_OK;
-    status = ss_fail(err, file != NULL ? SS_ERR_INPUT : status, file, line, "%s: %s",
-                     ss_prop_at(SS_PROP_CARD_BASE)->id, why.message);
-    return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
+    rc = ss_fail(err, file != NULL ? SS_ERR_INPUT : rc, file, line, "%s: %s",
+                 ss_prop_at(SS_PROP_CARD_BASE)->id, why.message);
+    return why.hint[0] != 0 ? ss_hint(err, rc, "%s", why.hint) : rc;
 }
 
 static int open_card(struct ss_card_files *files, const char *name, const char *file, int line,
@@ -59,16 +59,13 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
 {
     char path[4096];
     struct ss_card_file *f;
-    int status;
 
     for (f = files->first; f != NULL; f = f->next)
         if (strcmp(f->name, name) == 0) {
             *out = f;
             return SS_OK;
         }
-    status = find_path(name, file, line, path, sizeof(path), err);
-    if (status != SS_OK)
-        return status;
+    SS_TRY(find_path(name, file, line, path, sizeof(path), err));
     f = ss_calloc(1, sizeof(*f));
     if (f == NULL)
         return ss_nomem(err);
@@ -78,13 +75,11 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
     f->path = strdup(path);
     if (f->name == NULL || f->path == NULL)
         return ss_nomem(err);
-    status = ss_xml_load(path, &f->doc, err);
-    if (status == SS_OK)
-        status = ss_files_add(files->read, path, err);
-    if (status == SS_OK)
-        status = check_form(ss_xml_root(f->doc), f->path, err);
+    int rc = ss_xml_load(path, &f->doc, err);
+    SS_THEN(rc, ss_files_add(files->read, path, err));
+    SS_THEN(rc, check_form(ss_xml_root(f->doc), f->path, err));
     *out = f;
-    return status;
+    return rc;
 }
 
 static int card_props(struct ss_props *props, const char *name, const char *file, int line,
@@ -94,11 +89,11 @@ int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int wh
                   struct ss_error *err)
 {
     const struct ss_xml_node *card = ss_props_find(node, SS_PROP_CARD_BASE);
-    int status = SS_OK;
+    int rc = SS_OK;
 
     if (card != NULL && (where & SS_AT_GPU) != 0)
-        status = card_props(props, ss_xml_attr(card, "value"), file, card->line, err);
-    return status != SS_OK ? status : ss_props_read_own(props, node, where, file, err);
+        rc = card_props(props, ss_xml_attr(card, "value"), file, card->line, err);
+    return rc ? rc : ss_props_read_own(props, node, where, file, err);
 }
 
 /* The card's own file, which may name another card to begin with. */
@@ -106,40 +101,36 @@ static int card_props(struct ss_props *props, const char *name, const char *file
                       struct ss_error *err)
 {
     struct ss_card_file *f = NULL;
-    int status;
 
     if (props->depth >= MAX_BASES)
         return ss_fail(err, SS_ERR_INPUT, file, line,
                        "more than %d cards one on another" SS_HINT
                        "does an ss.card.base lead back to this file?",
                        MAX_BASES);
-    status = open_card(props->files, name, file, line, &f, err);
-    if (status != SS_OK)
-        return status;
+    SS_TRY(open_card(props->files, name, file, line, &f, err));
     props->depth++;
-    status = ss_props_read(props, ss_xml_root(f->doc), SS_AT_CARD, f->path, err);
+    int rc = ss_props_read(props, ss_xml_root(f->doc), SS_AT_CARD, f->path, err);
     props->depth--;
-    return status;
+    return rc;
 }
 
 int ss_props_begin(struct ss_props *props, const char *card, struct ss_error *err)
 {
-    int status = card != NULL && card[0] != 0 ? card_props(props, card, NULL, 0, err) : SS_OK;
+    int rc = card != NULL && card[0] != 0 ? card_props(props, card, NULL, 0, err) : SS_OK;
 
     props->outside = props->steps;
-    return status;
+    return rc;
 }
 
 int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error *err)
 {
     struct ss_card_files files = {0};
     struct ss_props props = {.files = &files};
-    int status = card_props(&props, name_or_path, NULL, 0, err);
+    int rc = card_props(&props, name_or_path, NULL, 0, err);
 
-    if (status == SS_OK)
-        status = ss_props_card(&props, name_or_path, 0, out, err);
+    SS_THEN(rc, ss_props_card(&props, name_or_path, 0, out, err));
     ss_card_files_free(&files);
-    return status;
+    return rc;
 }
 
 /* Returns whether a suffix behind a card's name means the same card: "H100-SXM5", "A100-80GB", but not

@@ -51,21 +51,20 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
     const struct ss_prop_value *node = &props->value[SS_PROP_NODE];
 
     if (!*checked) {
-        int status = check_told(r, props);
-        SS_THEN(status, ss_props_card(props, r->p->file, r->root_zone->line, &card, r->err));
+        int rc = check_told(r, props);
+        SS_THEN(rc, ss_props_card(props, r->p->file, r->root_zone->line, &card, r->err));
 
-        if (status == SS_OK && r->have_card)
-            status = same_card(r, props, &card, line, name);
-        else if (status == SS_OK)
-            status = ss_props_fabric(props, r->p, r->err);
-        if (status == SS_OK && !r->have_card)
-            status = ss_props_assumed(props, r->p->fabric_word, &r->p->assumed, r->err);
-        if (status == SS_OK && !r->have_card)
-            status = ss_props_library(props, r->p, r->err);
-        if (status == SS_OK)
-            status = ss_props_basis(props, r->p, r->err);
-        if (status != SS_OK)
-            return status;
+        if (!rc && r->have_card)
+            rc = same_card(r, props, &card, line, name);
+        else if (!rc)
+            rc = ss_props_fabric(props, r->p, r->err);
+        if (!rc && !r->have_card)
+            rc = ss_props_assumed(props, r->p->fabric_word, &r->p->assumed, r->err);
+        if (!rc && !r->have_card)
+            rc = ss_props_library(props, r->p, r->err);
+        SS_THEN(rc, ss_props_basis(props, r->p, r->err));
+        if (rc)
+            return rc;
         if (!r->have_card) {
             r->p->card = card;
             r->p->has_card = props->value[SS_PROP_CARD].step > props->outside;
@@ -85,11 +84,11 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
 static int walk_cabinet(struct ss_foreign_reader *r, const struct ss_props *props,
                         const struct ss_xml_node *node, bool *checked)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
 
-    while (status == SS_OK && r->next < (int)r->ix->npoints && r->ix->points[r->next].node == node)
-        status = add_host(r, props, node->line, checked);
-    return status;
+    while (!rc && r->next < (int)r->ix->npoints && r->ix->points[r->next].node == node)
+        rc = add_host(r, props, node->line, checked);
+    return rc;
 }
 
 /* Takes every host of a <cluster>, then its router. */
@@ -99,15 +98,15 @@ static int walk_cluster(struct ss_foreign_reader *r, const struct ss_props *oute
     struct ss_props props = *outer;
     int self = r->next++;
     bool checked = false;
-    int status = ss_props_read(&props, node, where | SS_AT_HOST, r->p->file, r->err);
+    int rc = ss_props_read(&props, node, where | SS_AT_HOST, r->p->file, r->err);
 
-    while (status == SS_OK && r->next < (int)r->ix->npoints && r->ix->points[r->next].zone == self) {
+    while (!rc && r->next < (int)r->ix->npoints && r->ix->points[r->next].zone == self) {
         if (r->ix->points[r->next].kind == SS_ENTRY_HOST)
-            status = add_host(r, &props, node->line, &checked);
+            rc = add_host(r, &props, node->line, &checked);
         else
             r->next++;
     }
-    return status;
+    return rc;
 }
 
 /* The root's props are in `outer` already. */
@@ -116,33 +115,32 @@ static int walk_zone(struct ss_foreign_reader *r, const struct ss_props *outer,
 {
     struct ss_props props = *outer, other;
     bool checked = false, fresh;
-    int status = SS_OK;
+    int rc = SS_OK;
 
     r->next++;
     if (zone != r->root_zone)
-        status = ss_props_read(&props, zone, SS_AT_ZONE, r->p->file, r->err);
-    for (const struct ss_xml_node *c = zone->first_child; c != NULL && status == SS_OK; c = c->next) {
+        rc = ss_props_read(&props, zone, SS_AT_ZONE, r->p->file, r->err);
+    for (const struct ss_xml_node *c = zone->first_child; c != NULL && !rc; c = c->next) {
         if (ss_tag_is(c, "zone")) {
-            status = walk_zone(r, &props, c); /* depth bounded by the reader */
+            rc = walk_zone(r, &props, c); /* depth bounded by the reader */
         } else if (ss_tag_is(c, "cluster")) {
-            status = walk_cluster(r, &props, c, SS_AT_ZONE);
+            rc = walk_cluster(r, &props, c, SS_AT_ZONE);
         } else if (ss_tag_is(c, "cabinet")) {
-            status = walk_cabinet(r, &props, c, &checked);
+            rc = walk_cabinet(r, &props, c, &checked);
         } else if (ss_tag_is(c, "router")) {
             r->next++;
         } else if (ss_tag_is(c, "link") && c->first_child != NULL) {
             memset(&other, 0, sizeof(other));
-            status = ss_props_read(&other, c, SS_AT_LINK, r->p->file, r->err);
+            rc = ss_props_read(&other, c, SS_AT_LINK, r->p->file, r->err);
         } else if (ss_tag_is(c, "host")) {
             other = props;
             fresh = c->first_child == NULL && checked;
-            status = ss_props_read(&other, c, SS_AT_HOST, r->p->file, r->err);
-            if (status == SS_OK)
-                status = add_host(r, &other, c->line, &fresh);
-            checked = checked || (status == SS_OK && c->first_child == NULL);
+            rc = ss_props_read(&other, c, SS_AT_HOST, r->p->file, r->err);
+            SS_THEN(rc, add_host(r, &other, c->line, &fresh));
+            checked = checked || (!rc && c->first_child == NULL);
         }
     }
-    return status;
+    return rc;
 }
 
 static int by_node(const void *a, const void *b)
@@ -167,7 +165,7 @@ static int unequal(const struct ss_foreign_reader *r, const struct ss_foreign_gp
 static int group_numbered(struct ss_foreign_reader *r, int *nodes, int per_node)
 {
     size_t n = 0;
-    int had = 0, status = SS_OK;
+    int had = 0, rc = SS_OK;
 
     for (size_t i = 0; i < r->ngpus; i++)
         if (r->gpus[i].node >= 0)
@@ -175,37 +173,33 @@ static int group_numbered(struct ss_foreign_reader *r, int *nodes, int per_node)
     r->ngpus = n;
     qsort(r->gpus, n, sizeof(*r->gpus), by_node);
     *nodes = 0;
-    for (size_t i = 0; i < n && status == SS_OK; i++) {
+    for (size_t i = 0; i < n && !rc; i++) {
         had++;
         if (i + 1 < n && r->gpus[i + 1].node == r->gpus[i].node)
             continue;
         if (per_node == 0)
             per_node = had;
         if (had != per_node)
-            status = unequal(r, &r->gpus[i + 1 - (size_t)had], had, per_node);
+            rc = unequal(r, &r->gpus[i + 1 - (size_t)had], had, per_node);
         had = 0;
         ++*nodes;
     }
     r->p->gpus_per_node = per_node;
-    return status;
+    return rc;
 }
 
 static int group(struct ss_foreign_reader *r, const struct ss_props *props, int want)
 {
     const struct ss_prop_value *per = &props->value[SS_PROP_GPUS_PER_NODE];
     struct ss_platform *p = r->p;
-    int per_node = per->text != NULL ? (int)per->number : 0, nodes, status;
+    int per_node = per->text != NULL ? (int)per->number : 0, nodes;
 
     if (r->of_nodes) {
-        status = ss_foreign_nodes_check(r, props);
-        if (status != SS_OK)
-            return status;
+        SS_TRY(ss_foreign_nodes_check(r, props));
         p->gpus_per_node = per_node;
         nodes = (int)r->ngpus;
     } else if (r->numbered) {
-        status = group_numbered(r, &nodes, per->line > 0 ? per_node : 0);
-        if (status != SS_OK)
-            return status;
+        SS_TRY(group_numbered(r, &nodes, per->line > 0 ? per_node : 0));
     } else if (per_node == 0) {
         return ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line,
                        "missing prop \"ss.gpus_per_node\"" SS_HINT
@@ -294,23 +288,20 @@ int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const
                                   .props = props,
                                   .of_nodes = hosts != NULL && strcmp(hosts, "nodes") == 0,
                                   .err = err};
-    int status;
 
     if (per_node->text == NULL && options != NULL && options->gpus_per_node > 0)
         *per_node =
             (struct ss_prop_value){.number = options->gpus_per_node, .text = "" /* line 0: the option */};
-    status = walk(&r, props);
-    if (status == SS_OK)
-        status = group(&r, props, options != NULL ? options->nodes : 0);
-    if (status == SS_OK)
-        status = ss_foreign_make(&r, options);
-    if (status == SS_OK)
+    int rc = walk(&r, props);
+    SS_THEN(rc, group(&r, props, options != NULL ? options->nodes : 0));
+    SS_THEN(rc, ss_foreign_make(&r, options));
+    if (!rc)
         p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
                                ? (int)props->value[SS_PROP_NICS_PER_NODE].number
                            : r.of_nodes && props->value[SS_PROP_NIC_BANDWIDTH].text != NULL ? p->gpus_per_node
                                                                                             : count_nics(p);
     free(r.gpus);
-    return status;
+    return rc;
 }
 
 void ss_foreign_free(struct ss_foreign *f)

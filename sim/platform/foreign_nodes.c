@@ -75,43 +75,43 @@ static int add_pair(struct ss_foreign_reader *r, const char *what, int node, int
 static int begin_node(struct ss_foreign_reader *r, int node)
 {
     struct ss_foreign *f = r->p->foreign;
-    int gpus = r->p->gpus_per_node, first = node * links_of_node(r), status = SS_OK;
+    int gpus = r->p->gpus_per_node, first = node * links_of_node(r), rc = SS_OK;
 
-    for (int l = 0; l < gpus && status == SS_OK; l++) {
+    for (int l = 0; l < gpus && !rc; l++) {
         if (asprintf(&f->gpus[node * gpus + l], "%s-gpu-%d", r->ix->points[r->gpus[node].point].name, l) <
             0) {
             f->gpus[node * gpus + l] = NULL;
             return ss_foreign_no_memory(r);
         }
         if (gpus > 1)
-            status = add_pair(r, r->p->fabric_word, node, l, SS_LINK_FABRIC, SS_PROP_FABRIC_BANDWIDTH,
-                              SS_PROP_FABRIC_LATENCY);
+            rc = add_pair(r, r->p->fabric_word, node, l, SS_LINK_FABRIC, SS_PROP_FABRIC_BANDWIDTH,
+                          SS_PROP_FABRIC_LATENCY);
     }
-    for (int n = 0; n < nics_of(r) && status == SS_OK; n++)
-        status = add_pair(r, "nic", node, n, SS_LINK_NIC, SS_PROP_NIC_BANDWIDTH, SS_PROP_NIC_LATENCY);
-    for (int a = 0; a < gpus && status == SS_OK; a++)
-        for (int b = 0; b < gpus && status == SS_OK; b++) {
+    for (int n = 0; n < nics_of(r) && !rc; n++)
+        rc = add_pair(r, "nic", node, n, SS_LINK_NIC, SS_PROP_NIC_BANDWIDTH, SS_PROP_NIC_LATENCY);
+    for (int a = 0; a < gpus && !rc; a++)
+        for (int b = 0; b < gpus && !rc; b++) {
             struct ss_pair_route route = {.n = 2, .link = {first + 2 * a, first + 2 * b + 1}};
 
             route.latency = 2 * value(r, SS_PROP_FABRIC_LATENCY);
             if (a != b)
-                status = ss_foreign_store(r, node * gpus + a, node * gpus + b, &route);
+                rc = ss_foreign_store(r, node * gpus + a, node * gpus + b, &route);
         }
-    return status;
+    return rc;
 }
 
 int ss_foreign_nodes_begin(struct ss_foreign_reader *r)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
 
-    for (int n = 0; n < r->p->nodes && status == SS_OK; n++)
-        status = begin_node(r, n);
-    return status;
+    for (int n = 0; n < r->p->nodes && !rc; n++)
+        rc = begin_node(r, n);
+    return rc;
 }
 
 int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const struct ss_pair_route *hosts)
 {
-    int gpus = r->p->gpus_per_node, nics = nics_of(r) > 0, status = SS_OK;
+    int gpus = r->p->gpus_per_node, nics = nics_of(r) > 0, rc = SS_OK;
 
     if (hosts->n == 0)
         return SS_OK; /* no way from the one node to the other */
@@ -120,8 +120,8 @@ int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const 
                        "a route between nodes has more than %d links" SS_HINT
                        "leave out links that never limit",
                        SS_ROUTE_MAX);
-    for (int a = 0; a < gpus && status == SS_OK; a++)
-        for (int b = 0; b < gpus && status == SS_OK; b++) {
+    for (int a = 0; a < gpus && !rc; a++)
+        for (int b = 0; b < gpus && !rc; b++) {
             struct ss_pair_route route = {.latency =
                                               hosts->latency + 2 * nics * value(r, SS_PROP_NIC_LATENCY)};
 
@@ -131,7 +131,7 @@ int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const 
             route.n += hosts->n;
             if (nics)
                 route.link[route.n++] = nic_of(r, dst, b) + 1;
-            status = ss_foreign_store(r, src * gpus + a, dst * gpus + b, &route);
+            rc = ss_foreign_store(r, src * gpus + a, dst * gpus + b, &route);
         }
-    return status;
+    return rc;
 }

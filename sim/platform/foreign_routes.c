@@ -114,12 +114,11 @@ static const char *host_of(const struct ss_foreign_reader *r, int i)
 static int store_route(struct ss_foreign_reader *r, int src, int dst, char *text)
 {
     struct ss_pair_route route;
-    int status = split_route(r, host_of(r, src), host_of(r, dst), text, &route);
+    int rc = split_route(r, host_of(r, src), host_of(r, dst), text, &route);
 
-    if (status == SS_OK)
-        status = check_route(r, host_of(r, src), host_of(r, dst), &route);
-    if (status != SS_OK)
-        return status;
+    SS_THEN(rc, check_route(r, host_of(r, src), host_of(r, dst), &route));
+    if (rc)
+        return rc;
     return r->of_nodes ? ss_foreign_nodes_store(r, src, dst, &route) : ss_foreign_store(r, src, dst, &route);
 }
 
@@ -128,7 +127,7 @@ static int store_route(struct ss_foreign_reader *r, int src, int dst, char *text
 static int ask_piece(struct ss_foreign_reader *r, int n, int src, const struct ss_platform_options *options,
                      const char *(*pairs)[2], char **routes, int *next)
 {
-    int npairs = 0, at = 0, status;
+    int npairs = 0, at = 0, rc;
 
     for (*next = src; *next < n && npairs + n - 1 <= SS_ASKED_PAIRS; ++*next)
         for (int d = 0; d < n; d++)
@@ -137,18 +136,18 @@ static int ask_piece(struct ss_foreign_reader *r, int n, int src, const struct s
                 pairs[npairs][0] = host_of(r, *next);
                 pairs[npairs++][1] = host_of(r, d);
             }
-    status = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
-    for (int s = src; s < *next && status == SS_OK; s++)
-        for (int d = 0; d < n && status == SS_OK; d++)
+    rc = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
+    for (int s = src; s < *next && !rc; s++)
+        for (int d = 0; d < n && !rc; d++)
             if (d != s) {
                 char empty[] = "";
 
-                status = store_route(r, s, d, routes[at] != NULL ? routes[at] : empty);
+                rc = store_route(r, s, d, routes[at] != NULL ? routes[at] : empty);
                 at++;
             }
     for (int i = 0; i < npairs; i++)
         free(routes[i]);
-    return status;
+    return rc;
 }
 
 /* hosts: the first so many, GPUs or nodes. */
@@ -158,14 +157,14 @@ static int ask_routes(struct ss_foreign_reader *r, int hosts, const struct ss_pl
         (size_t)hosts * (size_t)hosts < SS_ASKED_PAIRS ? (size_t)hosts * (size_t)hosts : SS_ASKED_PAIRS;
     const char *(*pairs)[2] = ss_calloc(room, sizeof(*pairs));
     char **routes = ss_calloc(room, sizeof(*routes));
-    int status = pairs == NULL || routes == NULL ? ss_foreign_no_memory(r) : SS_OK;
+    int rc = pairs == NULL || routes == NULL ? ss_foreign_no_memory(r) : SS_OK;
 
-    for (int s = 0; s < hosts && status == SS_OK;)
-        status = ask_piece(r, hosts, s, options, pairs, routes, &s);
+    for (int s = 0; s < hosts && !rc;)
+        rc = ask_piece(r, hosts, s, options, pairs, routes, &s);
     free(pairs);
     free(routes);
     ss_map_free(&r->links);
-    return status;
+    return rc;
 }
 
 /* Without its cache SimGrid searches the graph anew for every pair: minutes for 1024 GPUs, not seconds. */
@@ -188,10 +187,10 @@ int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_option
 {
     struct ss_platform *p = r->p;
     struct ss_foreign *f;
-    int n = p->nodes * p->gpus_per_node, hosts = r->of_nodes ? p->nodes : n, status = check_speed(r, hosts);
+    int n = p->nodes * p->gpus_per_node, hosts = r->of_nodes ? p->nodes : n, rc = check_speed(r, hosts);
 
-    if (status != SS_OK)
-        return status;
+    if (rc)
+        return rc;
     if (n > SS_MAX_FOREIGN_GPUS)
         return ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
                        "%d GPUs in a file without ss.template; at most %d" SS_HINT
@@ -213,6 +212,6 @@ int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_option
         if ((f->gpus[i] = strdup(host_of(r, i))) == NULL)
             return ss_foreign_no_memory(r);
     if (r->of_nodes)
-        status = ss_foreign_nodes_begin(r);
-    return status == SS_OK && hosts > 1 ? ask_routes(r, hosts, options) : status;
+        rc = ss_foreign_nodes_begin(r);
+    return !rc && hosts > 1 ? ask_routes(r, hosts, options) : rc;
 }

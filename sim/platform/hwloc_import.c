@@ -32,24 +32,23 @@ static int check_text(const char *text, size_t len, const char *file, struct ss_
     struct ss_xml *doc = NULL;
     const struct ss_xml_node *root;
     const char *version;
-    int status = ss_xml_parse(text, len, file, &doc, err);
+    int rc = SS_OK;
 
-    if (status != SS_OK)
-        return status;
+    SS_TRY(ss_xml_parse(text, len, file, &doc, err));
     root = ss_xml_root(doc);
     version = ss_xml_attr(root, "version");
     if (!ss_tag_is(root, "topology"))
-        status = ss_fail(err, SS_ERR_INPUT, file, root->line,
-                         "the root is <%s>, not hwloc's <topology>" SS_HINT
-                         "write the file with 'lstopo file.xml'",
-                         root->tag);
+        rc = ss_fail(err, SS_ERR_INPUT, file, root->line,
+                     "the root is <%s>, not hwloc's <topology>" SS_HINT
+                     "write the file with 'lstopo file.xml'",
+                     root->tag);
     else if (version == NULL || strncmp(version, "2.", 2) != 0)
-        status = ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
-                         "hwloc XML of version %.20s" SS_HINT
-                         "write it with hwloc 2, or with 'lstopo --export-xml-flags v2 file.xml' of hwloc 3",
-                         version != NULL ? version : "1");
+        rc = ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
+                     "hwloc XML of version %.20s" SS_HINT
+                     "write it with hwloc 2, or with 'lstopo --export-xml-flags v2 file.xml' of hwloc 3",
+                     version != NULL ? version : "1");
     ss_xml_free(doc);
-    return status;
+    return rc;
 }
 
 static int load(struct node *n, const char *text, size_t len, struct ss_error *err)

@@ -23,21 +23,20 @@ static int read_xml(const char *text, size_t len, const char *file, struct ss_no
 {
     struct ss_xml *doc = NULL;
     char what[48];
-    int status = ss_xml_parse(text, len, file, &doc, err);
+    int rc = SS_OK;
 
-    if (status != SS_OK)
-        return status;
+    SS_TRY(ss_xml_parse(text, len, file, &doc, err));
     if (ss_tag_is(ss_xml_root(doc), "topology")) {
-        status = ss_node_facts_read(text, len, file, out, err);
+        rc = ss_node_facts_read(text, len, file, out, err);
     } else if (ss_tag_is(ss_xml_root(doc), "system")) {
-        status = ss_node_facts_nccl(ss_xml_root(doc), file, out, err);
+        rc = ss_node_facts_nccl(ss_xml_root(doc), file, out, err);
     } else {
         snprintf(what, sizeof(what), "the root is <%.30s>", ss_xml_root(doc)->tag);
-        status = other_kind(file, ss_xml_root(doc)->line,
-                            ss_tag_is(ss_xml_root(doc), "platform") ? "a platform" : what, err);
+        rc = other_kind(file, ss_xml_root(doc)->line,
+                        ss_tag_is(ss_xml_root(doc), "platform") ? "a platform" : what, err);
     }
     ss_xml_free(doc);
-    return status;
+    return rc;
 }
 
 int ss_import_facts(const char *text, size_t len, const char *file, struct ss_node_facts *out,
@@ -65,16 +64,13 @@ static int read_node(struct node *n, struct ss_error *err)
 {
     char *text = NULL;
     size_t len = 0;
-    int status = ss_file_read(n->import.file, MAX_BYTES, &text, &len, err);
+    int rc = ss_file_read(n->import.file, MAX_BYTES, &text, &len, err);
 
-    if (status == SS_OK)
-        status = ss_files_add(n->import.files, n->import.file, err);
-    if (status == SS_OK)
-        status = ss_import_facts(text, len, n->import.file, &n->import.facts, err);
-    if (status == SS_OK)
-        status = ss_import_build(&n->import, &n->p, &n->own, err);
+    SS_THEN(rc, ss_files_add(n->import.files, n->import.file, err));
+    SS_THEN(rc, ss_import_facts(text, len, n->import.file, &n->import.facts, err));
+    SS_THEN(rc, ss_import_build(&n->import, &n->p, &n->own, err));
     free(text);
-    return status;
+    return rc;
 }
 
 static bool is_equal(const struct node *a, const struct node *b)
@@ -123,12 +119,12 @@ static int card_file(const struct node *n, char *out, size_t size, struct ss_err
 {
     char **names = NULL;
     size_t count = 0;
-    int status = SS_OK;
+    int rc = SS_OK;
     bool found = n->import.card != NULL;
 
     ss_copy(out, size, found ? n->import.card : "");
     if (!found)
-        status = ss_data_list("platforms/cards", ".xml", &names, &count, err);
+        rc = ss_data_list("platforms/cards", ".xml", &names, &count, err);
     for (size_t i = 0; i < count && !found; i++) {
         struct ss_card card;
 
@@ -137,10 +133,10 @@ static int card_file(const struct node *n, char *out, size_t size, struct ss_err
             ss_copy(out, size, names[i]);
     }
     ss_names_free(names, count);
-    if (status == SS_OK && !found)
-        status = ss_fail(err, SS_ERR_INPUT, n->import.file, 0,
-                         "no card's file has the name %s" SS_HINT "give --card FILE", n->p->card.name);
-    return status;
+    if (!rc && !found)
+        rc = ss_fail(err, SS_ERR_INPUT, n->import.file, 0,
+                     "no card's file has the name %s" SS_HINT "give --card FILE", n->p->card.name);
+    return rc;
 }
 
 static int write_own(struct node *nodes, int n, bool equal, const struct ss_import_options *options,
@@ -148,7 +144,7 @@ static int write_own(struct node *nodes, int n, bool equal, const struct ss_impo
 {
     struct ss_own_node *own;
     char card[1024];
-    int status = SS_OK, kinds = equal ? 1 : n;
+    int rc = SS_OK, kinds = equal ? 1 : n;
 
     if (options->nodes > 0 && !equal && options->nodes != n)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
@@ -158,22 +154,20 @@ static int write_own(struct node *nodes, int n, bool equal, const struct ss_impo
     own = ss_calloc((size_t)n, sizeof(*own));
     if (own == NULL)
         return ss_nomem(err);
-    for (int i = 0; i < kinds && status == SS_OK; i++) {
+    for (int i = 0; i < kinds && !rc; i++) {
         tell_links(&nodes[i]);
         own[i] = (struct ss_own_node){&nodes[i].import.facts, 1};
-        status = kinds > 1 ? check_alike(&nodes[i > 0 ? 0 : 1], &nodes[i], err) : SS_OK;
+        rc = kinds > 1 ? check_alike(&nodes[i > 0 ? 0 : 1], &nodes[i], err) : SS_OK;
     }
     if (equal)
         own[0].repeat = options->nodes > 0 ? options->nodes : n;
-    if (status == SS_OK && own[0].repeat > 1 && nodes[0].import.facts.nnics == 0)
-        status = ss_fail(err, SS_ERR_INPUT, nodes[0].import.file, 0,
-                         "%d nodes without a NIC cannot reach each other", own[0].repeat);
-    if (status == SS_OK)
-        status = card_file(&nodes[0], card, sizeof(card), err);
-    if (status == SS_OK)
-        status = ss_own_nodes_write(nodes[0].p, card, own, kinds, out, err);
+    if (!rc && own[0].repeat > 1 && nodes[0].import.facts.nnics == 0)
+        rc = ss_fail(err, SS_ERR_INPUT, nodes[0].import.file, 0,
+                     "%d nodes without a NIC cannot reach each other", own[0].repeat);
+    SS_THEN(rc, card_file(&nodes[0], card, sizeof(card), err));
+    SS_THEN(rc, ss_own_nodes_write(nodes[0].p, card, own, kinds, out, err));
     free(own);
-    return status;
+    return rc;
 }
 
 static int write_all(struct node *nodes, int n, const struct ss_import_options *options, FILE *out,
@@ -207,28 +201,27 @@ int ss_platform_import(const char *const *paths, int npaths, const struct ss_imp
 {
     static const struct ss_import_options none = {0};
     struct node *nodes = ss_calloc((size_t)(npaths > 0 ? npaths : 1), sizeof(*nodes));
-    int status = nodes != NULL ? SS_OK : ss_nomem(err);
+    int rc = nodes != NULL ? SS_OK : ss_nomem(err);
 
     if (options == NULL)
         options = &none;
-    if (status == SS_OK && (npaths < 1 || npaths > SS_MAX_WRITTEN_GPUS || options->nodes < 0))
-        status = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d files; 1 to %d are possible", npaths,
-                         SS_MAX_WRITTEN_GPUS);
+    if (!rc && (npaths < 1 || npaths > SS_MAX_WRITTEN_GPUS || options->nodes < 0))
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d files; 1 to %d are possible", npaths,
+                     SS_MAX_WRITTEN_GPUS);
     if (note != NULL && note_size > 0)
         note[0] = 0;
-    for (int i = 0; i < npaths && status == SS_OK; i++) {
+    for (int i = 0; i < npaths && !rc; i++) {
         nodes[i].import =
             (struct ss_import){.file = paths[i], .card = options->card, .files = options->files};
         if (i == 0 && note != NULL) {
             nodes[i].import.note = note;
             nodes[i].import.note_size = note_size;
         }
-        status = read_node(&nodes[i], err);
+        rc = read_node(&nodes[i], err);
     }
-    if (status == SS_OK)
-        status = write_all(nodes, npaths, options, out, err);
+    SS_THEN(rc, write_all(nodes, npaths, options, out, err));
     for (int i = 0; nodes != NULL && i < npaths; i++)
         ss_platform_free(nodes[i].p);
     free(nodes);
-    return status;
+    return rc;
 }

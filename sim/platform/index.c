@@ -73,13 +73,10 @@ static int add_policy_link(struct ss_index *ix, const char *id, const char *poli
                            const struct ss_xml_node *node, double bandwidth, double latency,
                            struct ss_error *err)
 {
-    int status;
-
     if (strcmp(policy, "SPLITDUPLEX") != 0)
         return add_link(ix, id, NULL, node, bandwidth, latency, strcmp(policy, "FATPIPE") == 0, err);
-    status = add_link(ix, keep(ix, "%s_UP", id), id, node, bandwidth, latency, 0, err);
-    return status != SS_OK ? status
-                           : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, err);
+    int rc = add_link(ix, keep(ix, "%s_UP", id), id, node, bandwidth, latency, 0, err);
+    return rc ? rc : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, err);
 }
 
 /* One host of a cluster, with the links that SimGrid makes for it. */
@@ -89,24 +86,23 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
     const char *policy = ss_xml_attr(node, "sharing_policy"), *id = ss_xml_attr(node, "id");
     bool cabinet = ss_tag_is(node, "cabinet");
     const char *limiter = ss_xml_attr(node, "limiter_link"), *name;
-    int status =
-        add_point(ix, SS_ENTRY_HOST,
-                  keep(ix, "%s%ld%s", ss_xml_attr(node, "prefix"), number, ss_xml_attr(node, "suffix")), zone,
-                  node, file, err);
+    int rc = add_point(ix, SS_ENTRY_HOST,
+                       keep(ix, "%s%ld%s", ss_xml_attr(node, "prefix"), number, ss_xml_attr(node, "suffix")),
+                       zone, node, file, err);
 
-    if (status != SS_OK || !ss_cluster_is_flat(node)) /* SimGrid alone knows the links of others */
-        return status;
+    if (rc || !ss_cluster_is_flat(node)) /* SimGrid alone knows the links of others */
+        return rc;
     name =
         cabinet ? keep(ix, "link_%s", ix->points[ix->npoints - 1].name) : keep(ix, "%s_link_%ld", id, number);
     if (name == NULL)
         return ss_nomem(err);
-    status = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
-                             value_of(node, "bw", SS_QUANTITY_BANDWIDTH),
-                             value_of(node, "lat", SS_QUANTITY_TIME), err);
-    if (status == SS_OK && limiter != NULL && limiter[0] != 0)
-        status = add_link(ix, keep(ix, "%s_limiter", name), NULL, node,
-                          value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, err);
-    return status;
+    rc = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
+                         value_of(node, "bw", SS_QUANTITY_BANDWIDTH), value_of(node, "lat", SS_QUANTITY_TIME),
+                         err);
+    if (!rc && limiter != NULL && limiter[0] != 0)
+        rc = add_link(ix, keep(ix, "%s_limiter", name), NULL, node,
+                      value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, err);
+    return rc;
 }
 
 /* "0-15,20": every number, bounded. */
@@ -118,7 +114,7 @@ static int add_radical(struct ss_index *ix, const struct ss_xml_node *node, int 
     while (true) {
         char *end;
         long first, last;
-        int status = SS_OK;
+        int rc = SS_OK;
 
         first = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
         last = first;
@@ -130,10 +126,10 @@ static int add_radical(struct ss_index *ix, const struct ss_xml_node *node, int 
             return ss_fail(err, SS_ERR_INPUT, file, node->line,
                            "radical=\"%s\" of a cluster" SS_HINT "write numbers and ranges, like 0-15,20",
                            text);
-        for (long i = first; i <= last && status == SS_OK; i++)
-            status = add_member(ix, node, zone, i, file, err);
-        if (status != SS_OK)
-            return status;
+        for (long i = first; i <= last && !rc; i++)
+            rc = add_member(ix, node, zone, i, file, err);
+        if (rc)
+            return rc;
         if (*end == 0)
             return SS_OK;
         at = end + 1;
@@ -146,25 +142,23 @@ static int add_cluster(struct ss_index *ix, const struct ss_xml_node *node, int 
     const char *id = ss_xml_attr(node, "id"), *router = ss_xml_attr(node, "router_id");
     const char *bb = ss_xml_attr(node, "bb_bw"), *policy = ss_xml_attr(node, "bb_sharing_policy");
     int self = (int)ix->npoints;
-    int status = add_point(ix, SS_ENTRY_ZONE, id, zone, node, file, err);
+    int rc = add_point(ix, SS_ENTRY_ZONE, id, zone, node, file, err);
 
-    if (status == SS_OK)
-        status = add_radical(ix, node, self, file, err);
-    if (status == SS_OK && !ss_cluster_is_flat(node))
-        status = ss_cluster_check(node, (long)ix->npoints - self - 1, file, err);
-    if (status == SS_OK)
-        status = add_point(
-            ix, SS_ENTRY_ROUTER,
-            router != NULL && router[0] != 0
-                ? router
-                : keep(ix, "%s%s_router%s", ss_xml_attr(node, "prefix"), id, ss_xml_attr(node, "suffix")),
-            self, node, file, err);
-    if (status == SS_OK && bb != NULL && bb[0] != 0)
-        status = add_link(ix, keep(ix, "%s_backbone", id), NULL, node,
-                          value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
-                          value_of(node, "bb_lat", SS_QUANTITY_TIME),
-                          policy != NULL && strcmp(policy, "FATPIPE") == 0, err);
-    return status;
+    SS_THEN(rc, add_radical(ix, node, self, file, err));
+    if (!rc && !ss_cluster_is_flat(node))
+        rc = ss_cluster_check(node, (long)ix->npoints - self - 1, file, err);
+    SS_THEN(rc, add_point(ix, SS_ENTRY_ROUTER,
+                          router != NULL && router[0] != 0
+                              ? router
+                              : keep(ix, "%s%s_router%s", ss_xml_attr(node, "prefix"), id,
+                                     ss_xml_attr(node, "suffix")),
+                          self, node, file, err));
+    if (!rc && bb != NULL && bb[0] != 0)
+        rc = add_link(ix, keep(ix, "%s_backbone", id), NULL, node,
+                      value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
+                      value_of(node, "bb_lat", SS_QUANTITY_TIME),
+                      policy != NULL && strcmp(policy, "FATPIPE") == 0, err);
+    return rc;
 }
 
 static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, int zone, const char *file,
@@ -172,29 +166,28 @@ static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, i
 {
     for (const struct ss_xml_node *c = parent->first_child; c != NULL; c = c->next) {
         const char *id = ss_xml_attr(c, "id"), *policy = ss_xml_attr(c, "sharing_policy");
-        int self = (int)ix->npoints, status = SS_OK;
+        int self = (int)ix->npoints, rc = SS_OK;
 
         if (ss_tag_is(c, "host") || ss_tag_is(c, "router"))
-            status =
+            rc =
                 add_point(ix, ss_tag_is(c, "host") ? SS_ENTRY_HOST : SS_ENTRY_ROUTER, id, zone, c, file, err);
         else if (ss_tag_is(c, "link"))
-            status = add_policy_link(ix, id, policy != NULL ? policy : "SHARED", c,
-                                     value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
-                                     value_of(c, "latency", SS_QUANTITY_TIME), err);
+            rc = add_policy_link(ix, id, policy != NULL ? policy : "SHARED", c,
+                                 value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
+                                 value_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "cluster"))
-            status = add_cluster(ix, c, zone, file, err);
+            rc = add_cluster(ix, c, zone, file, err);
         else if (ss_tag_is(c, "cabinet"))
-            status = add_radical(ix, c, zone, file, err);
+            rc = add_radical(ix, c, zone, file, err);
         else if (ss_tag_is(c, "backbone"))
-            status = add_policy_link(ix, id, "SHARED", c, value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
-                                     value_of(c, "latency", SS_QUANTITY_TIME), err);
+            rc = add_policy_link(ix, id, "SHARED", c, value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
+                                 value_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "zone")) {
-            status = add_point(ix, SS_ENTRY_ZONE, id, zone, c, file, err);
-            if (status == SS_OK)
-                status = add_children(ix, c, self, file, err);
+            rc = add_point(ix, SS_ENTRY_ZONE, id, zone, c, file, err);
+            SS_THEN(rc, add_children(ix, c, self, file, err));
         }
-        if (status != SS_OK)
-            return status;
+        if (rc)
+            return rc;
     }
     return SS_OK;
 }
@@ -243,16 +236,14 @@ static int sort(struct ss_entry *entries, size_t n, int **out, const char *what,
 int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const char *file,
                    struct ss_error *err)
 {
-    int status = add_children(ix, root, -1, file, err);
+    int rc = add_children(ix, root, -1, file, err);
 
-    if (status == SS_OK)
-        status = sort(ix->points, ix->npoints, &ix->point_by_name, "zone", file, err);
-    if (status == SS_OK)
-        status = sort(ix->links, ix->nlinks, &ix->link_by_name, "link", file, err);
-    if (status == SS_OK && ix->nhosts == 0)
-        status = ss_fail(err, SS_ERR_INPUT, file, ss_zone_of(root)->line,
-                         "zone \"%s\" has no hosts" SS_HINT "every GPU is a <host>", ix->points[0].name);
-    return status;
+    SS_THEN(rc, sort(ix->points, ix->npoints, &ix->point_by_name, "zone", file, err));
+    SS_THEN(rc, sort(ix->links, ix->nlinks, &ix->link_by_name, "link", file, err));
+    if (!rc && ix->nhosts == 0)
+        rc = ss_fail(err, SS_ERR_INPUT, file, ss_zone_of(root)->line,
+                     "zone \"%s\" has no hosts" SS_HINT "every GPU is a <host>", ix->points[0].name);
+    return rc;
 }
 
 void ss_index_free(struct ss_index *ix)

@@ -57,11 +57,11 @@ static int set_layout(struct ss_platform *p, const struct ss_props *props, bool 
                       struct ss_error *err)
 {
     const struct ss_prop_value *v = props->value;
-    int status = SS_OK;
+    int rc = SS_OK;
 
-    for (int i = SS_PROP_CARD_COUNT; i < SS_PROP_PLATFORM_COUNT && status == SS_OK; i++)
+    for (int i = SS_PROP_CARD_COUNT; i < SS_PROP_PLATFORM_COUNT && !rc; i++)
         if (v[i].text != NULL && ss_prop_is_settable(i))
-            status = ss_platform_put(p, i, v[i].number, err);
+            rc = ss_platform_put(p, i, v[i].number, err);
     if (v[SS_PROP_GPUS_PER_NODE].text != NULL)
         p->gpus_per_node = (int)v[SS_PROP_GPUS_PER_NODE].number;
     if (v[SS_PROP_NICS_PER_NODE].text != NULL)
@@ -73,7 +73,7 @@ static int set_layout(struct ss_platform *p, const struct ss_props *props, bool 
     if (v[SS_PROP_TEMPLATE].text != NULL)
         p->template_kind =
             strcmp(v[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
-    return status;
+    return rc;
 }
 
 /* Takes the words about the base's card out, for another card stands in its place. */
@@ -102,7 +102,6 @@ static int set_assumed(struct ss_platform *p, struct ss_props *props, struct ss_
 {
     struct ss_prop_value *own = &props->value[SS_PROP_ASSUMED];
     char *assumed = NULL;
-    int status;
 
     if (own->text == NULL && props->value[SS_PROP_CARD_BASE].text == NULL)
         return SS_OK;
@@ -110,9 +109,7 @@ static int set_assumed(struct ss_platform *p, struct ss_props *props, struct ss_
         drop_card_words(p->assumed);
         own->text = p->assumed;
     }
-    status = ss_props_assumed(props, p->fabric_word, &assumed, err);
-    if (status != SS_OK)
-        return status;
+    SS_TRY(ss_props_assumed(props, p->fabric_word, &assumed, err));
     free(p->assumed);
     p->assumed = assumed;
     return SS_OK;
@@ -124,27 +121,22 @@ static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone
 {
     struct ss_card_files cards = {.read = options != NULL ? options->files : NULL};
     struct ss_props props = {.files = &cards};
-    int status = ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_VARIANT, p->file, err);
+    int rc = ss_props_read(&props, zone, SS_AT_ROOT | SS_AT_VARIANT, p->file, err);
 
-    if (status == SS_OK && props.value[SS_PROP_CARD_BASE].text != NULL)
-        status = ss_props_card(&props, p->file, zone->line, &p->card, err);
-    else if (status == SS_OK)
+    if (!rc && props.value[SS_PROP_CARD_BASE].text != NULL)
+        rc = ss_props_card(&props, p->file, zone->line, &p->card, err);
+    else if (!rc)
         set_card(p, &props);
     p->has_card = p->has_card || props.value[SS_PROP_CARD].text != NULL;
-    if (status == SS_OK &&
-        (props.value[SS_PROP_LIBRARY].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
-        status = ss_props_library(&props, p, err);
-    if (status == SS_OK)
-        status = ss_props_basis(&props, p, err);
-    if (status == SS_OK &&
-        (props.value[SS_PROP_FABRIC_NAME].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
-        status = ss_props_fabric(&props, p, err);
-    if (status == SS_OK)
-        status = set_layout(p, &props, options != NULL && options->nodes > 0, err);
-    if (status == SS_OK)
-        status = set_assumed(p, &props, err);
+    if (!rc && (props.value[SS_PROP_LIBRARY].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
+        rc = ss_props_library(&props, p, err);
+    SS_THEN(rc, ss_props_basis(&props, p, err));
+    if (!rc && (props.value[SS_PROP_FABRIC_NAME].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
+        rc = ss_props_fabric(&props, p, err);
+    SS_THEN(rc, set_layout(p, &props, options != NULL && options->nodes > 0, err));
+    SS_THEN(rc, set_assumed(p, &props, err));
     ss_card_files_free(&cards);
-    return status;
+    return rc;
 }
 
 static int load_base(const struct ss_xml_node *prop, const char *file,
@@ -155,26 +147,25 @@ static int load_base(const struct ss_xml_node *prop, const char *file,
     struct ss_xml *doc = NULL;
     struct ss_platform_options own = {0};
     struct ss_error why = {0};
-    int status = ss_data_find("platforms", ss_xml_attr(prop, "value"), ".xml", path, sizeof(path), &why);
+    int rc = ss_data_find("platforms", ss_xml_attr(prop, "value"), ".xml", path, sizeof(path), &why);
 
-    if (status != SS_OK) {
-        status = ss_fail(err, SS_ERR_INPUT, file, prop->line, "ss.base: %s", why.message);
-        return why.hint[0] != 0 ? ss_hint(err, status, "%s", why.hint) : status;
+    if (rc) {
+        rc = ss_fail(err, SS_ERR_INPUT, file, prop->line, "ss.base: %s", why.message);
+        return why.hint[0] != 0 ? ss_hint(err, rc, "%s", why.hint) : rc;
     }
     if (depth >= MAX_BASES)
         return ss_fail(err, SS_ERR_INPUT, file, prop->line,
                        "more than %d bases one on another" SS_HINT "does a base lead back to this file?",
                        MAX_BASES);
-    status = ss_xml_load(path, &doc, err);
-    if (status == SS_OK && options != NULL)
-        status = ss_files_add(options->files, path, err);
+    rc = ss_xml_load(path, &doc, err);
+    if (!rc && options != NULL)
+        rc = ss_files_add(options->files, path, err);
     if (options != NULL)
         own = *options;
     own.nodes = 0; /* the variant has as many nodes as are asked for, of nodes of its own size */
-    if (status == SS_OK)
-        status = ss_platform_from_document(doc, path, &own, depth + 1, out, err);
+    SS_THEN(rc, ss_platform_from_document(doc, path, &own, depth + 1, out, err));
     ss_xml_free(doc);
-    return status;
+    return rc;
 }
 
 int ss_variant_read(const struct ss_xml_node *root, const char *file,
@@ -183,31 +174,26 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
 {
     const struct ss_xml_node *zone = ss_zone_of(root);
     struct ss_platform *p = NULL;
-    int nodes = options != NULL ? options->nodes : 0, status = ss_schema_check_variant(root, file, err);
+    int nodes = options != NULL ? options->nodes : 0, rc = ss_schema_check_variant(root, file, err);
 
-    if (status == SS_OK)
-        status = check_body(zone, file, err);
-    if (status == SS_OK)
-        status = load_base(ss_props_find(zone, SS_PROP_BASE), file, options, depth, &p, err);
-    if (status != SS_OK)
-        return status;
+    SS_THEN(rc, check_body(zone, file, err));
+    SS_THEN(rc, load_base(ss_props_find(zone, SS_PROP_BASE), file, options, depth, &p, err));
+    if (rc)
+        return rc;
     ss_copy(p->file, sizeof(p->file), file);
     ss_platform_base_name(file, p->name, sizeof(p->name));
     if (p->foreign != NULL)
-        status =
-            ss_fail(err, SS_ERR_INPUT, file, zone->line,
-                    "ss.base names a file that is no template" SS_HINT "change a copy of that file instead");
-    if (status == SS_OK)
-        status = read_difference(p, zone, options, err);
+        rc = ss_fail(err, SS_ERR_INPUT, file, zone->line,
+                     "ss.base names a file that is no template" SS_HINT "change a copy of that file instead");
+    SS_THEN(rc, read_difference(p, zone, options, err));
     if (nodes > 0)
         p->nodes = nodes;
     ss_template_derive(p);
-    if (status == SS_OK)
-        status = ss_template_check_size(
-            p, nodes > 0 && (int64_t)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err);
-    if (status != SS_OK) {
+    SS_THEN(rc, ss_template_check_size(
+                    p, nodes > 0 && (int64_t)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err));
+    if (rc) {
         ss_platform_free(p);
-        return status;
+        return rc;
     }
     *out = p;
     return SS_OK;
@@ -295,24 +281,22 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
     struct ss_props props = {.files = &cards};
     struct ss_index ix = {0};
     bool cluster = ss_tag_is(zone, "cluster");
-    int where = SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), status;
+    int where = SS_AT_ROOT | SS_AT_ZONE | (cluster ? SS_AT_HOST : 0), rc;
 
     if (ss_props_find(zone, SS_PROP_HOSTS) != NULL) /* the links inside nodes are props too */
         where |= SS_AT_VARIANT;
-    status = ss_props_begin(&props, options != NULL ? options->card : NULL, err);
-    SS_THEN(status, ss_props_read(&props, zone, where, p->file, err));
-    p->has_card = status == SS_OK && props.value[SS_PROP_CARD].step > props.outside;
-    if (status == SS_OK)
-        status = ss_index_build(&ix, root, p->file, err);
-    if (status == SS_OK)
-        status = ss_refs_check(&ix, root, p->file, err);
-    if (status == SS_OK && props.value[SS_PROP_TEMPLATE].text == NULL)
-        status = ss_foreign_read(p, root, &ix, &props, options, err);
-    else if (status == SS_OK)
-        status = ss_template_read(p, zone, &props, options != NULL ? options->nodes : 0, err);
+    rc = ss_props_begin(&props, options != NULL ? options->card : NULL, err);
+    SS_THEN(rc, ss_props_read(&props, zone, where, p->file, err));
+    p->has_card = !rc && props.value[SS_PROP_CARD].step > props.outside;
+    SS_THEN(rc, ss_index_build(&ix, root, p->file, err));
+    SS_THEN(rc, ss_refs_check(&ix, root, p->file, err));
+    if (!rc && props.value[SS_PROP_TEMPLATE].text == NULL)
+        rc = ss_foreign_read(p, root, &ix, &props, options, err);
+    else if (!rc)
+        rc = ss_template_read(p, zone, &props, options != NULL ? options->nodes : 0, err);
     ss_index_free(&ix);
     ss_card_files_free(&cards);
-    return status;
+    return rc;
 }
 
 /* Settings of SimGrid's own kernel have no part in a prediction, which takes hosts, links and routes alone. */
@@ -338,7 +322,6 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
                               struct ss_error *err)
 {
     struct ss_platform *p;
-    int status;
 
     if (options != NULL && (options->nodes < 0 || options->nodes > SS_MAX_GPUS))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes,
@@ -354,12 +337,12 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
                        sizeof(p->file) - 1);
     }
     ss_platform_base_name(name, p->name, sizeof(p->name));
-    status = ss_schema_check(ss_xml_root(doc), p->file, err);
-    SS_THEN(status, keep_config(p, ss_xml_root(doc), err));
-    SS_THEN(status, read_zone(p, ss_xml_root(doc), options, err));
-    if (status != SS_OK) {
+    int rc = ss_schema_check(ss_xml_root(doc), p->file, err);
+    SS_THEN(rc, keep_config(p, ss_xml_root(doc), err));
+    SS_THEN(rc, read_zone(p, ss_xml_root(doc), options, err));
+    if (rc) {
         ss_platform_free(p);
-        return status;
+        return rc;
     }
     *out = p;
     return SS_OK;
@@ -369,13 +352,13 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
 static int check_card(const struct ss_platform *p, const char *card, struct ss_error *err)
 {
     struct ss_card own;
-    int status = ss_card_load(card, &own, err);
-    bool same = status == SS_OK && strcmp(own.name, p->card.name) == 0;
+    int rc = ss_card_load(card, &own, err);
+    bool same = !rc && strcmp(own.name, p->card.name) == 0;
 
     for (int i = 0; i < SS_PROP_CARD_COUNT && same; i++)
         same = ss_prop_get(i, &own) == ss_prop_get(i, &p->card);
-    if (status != SS_OK || same)
-        return status;
+    if (rc || same)
+        return rc;
     return ss_fail(err, SS_ERR_CONFIG, p->file, 0,
                    "the file says its card itself, %s: --card %s is another one" SS_HINT
                    "leave --card out: it is for files that name no card",
@@ -387,17 +370,16 @@ static int from_document(const struct ss_xml *doc, const char *name,
                          struct ss_error *err)
 {
     struct ss_platform *p;
-    int status = ss_platform_from_document(doc, name, options, 0, &p, err);
+    int rc = SS_OK;
 
-    if (status != SS_OK)
-        return status;
+    SS_TRY(ss_platform_from_document(doc, name, options, 0, &p, err));
     if (options != NULL && options->card != NULL && options->card[0] != 0 && p->has_card)
-        status = check_card(p, options->card, err);
-    SS_THEN(status, ss_variant_take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
-    SS_THEN(status, join_nodes(p, err));
-    if (status != SS_OK) {
+        rc = check_card(p, options->card, err);
+    SS_THEN(rc, ss_variant_take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
+    SS_THEN(rc, join_nodes(p, err));
+    if (rc) {
         ss_platform_free(p);
-        return status;
+        return rc;
     }
     *out = p;
     return SS_OK;
@@ -408,12 +390,11 @@ int ss_platform_parse(const char *text, size_t len, const char *name,
                       struct ss_error *err)
 {
     struct ss_xml *doc = NULL;
-    int status = ss_xml_parse(text, len, name, &doc, err);
+    int rc = ss_xml_parse(text, len, name, &doc, err);
 
-    if (status == SS_OK)
-        status = from_document(doc, name, options, out, err);
+    SS_THEN(rc, from_document(doc, name, options, out, err));
     ss_xml_free(doc);
-    return status;
+    return rc;
 }
 
 int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
@@ -421,14 +402,12 @@ int ss_platform_load(const char *name_or_path, const struct ss_platform_options 
 {
     char path[4096];
     struct ss_xml *doc = NULL;
-    int status = ss_data_find("platforms", name_or_path, ".xml", path, sizeof(path), err);
+    int rc = ss_data_find("platforms", name_or_path, ".xml", path, sizeof(path), err);
 
-    if (status == SS_OK)
-        status = ss_xml_load(path, &doc, err);
-    if (status == SS_OK && options != NULL)
-        status = ss_files_add(options->files, path, err);
-    if (status == SS_OK)
-        status = from_document(doc, path, options, out, err);
+    SS_THEN(rc, ss_xml_load(path, &doc, err));
+    if (!rc && options != NULL)
+        rc = ss_files_add(options->files, path, err);
+    SS_THEN(rc, from_document(doc, path, options, out, err));
     ss_xml_free(doc);
-    return status;
+    return rc;
 }

@@ -53,23 +53,23 @@ static void add_net(struct nccl *n, const struct ss_xml_node *net)
 
 static int walk(struct nccl *n, const struct ss_xml_node *node, const struct ss_xml_node *pci, bool mine)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
 
-    for (const struct ss_xml_node *c = node->first_child; c != NULL && status == SS_OK; c = c->next) {
+    for (const struct ss_xml_node *c = node->first_child; c != NULL && !rc; c = c->next) {
         bool is_pci = ss_tag_is(c, "pci"), is_gpu = ss_tag_is(c, "gpu");
 
         if (is_gpu || (is_pci && is_class(c, "class", "0x03") && c->first_child == NULL)) {
             n->others += !mine;
-            status = mine ? add_gpu(n, is_gpu ? pci : c, is_gpu ? c : NULL) : SS_OK;
+            rc = mine ? add_gpu(n, is_gpu ? pci : c, is_gpu ? c : NULL) : SS_OK;
         } else if (mine && is_pci && is_class(c, "class", "0x0207")) {
             n->infiniband++;
         } else if (mine && ss_tag_is(c, "net") && pci != NULL) {
             add_net(n, c);
         }
-        if (status == SS_OK && c->first_child != NULL && !is_gpu)
-            status = walk(n, c, is_pci ? c : pci, mine); /* depth bounded by the reader */
+        if (!rc && c->first_child != NULL && !is_gpu)
+            rc = walk(n, c, is_pci ? c : pci, mine); /* depth bounded by the reader */
     }
-    return status;
+    return rc;
 }
 
 static void add_host(struct nccl *n, const char *name)
@@ -83,18 +83,18 @@ static void add_host(struct nccl *n, const char *name)
 
 static int walk_system(struct nccl *n, const struct ss_xml_node *root)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
 
-    for (const struct ss_xml_node *c = root->first_child; c != NULL && status == SS_OK; c = c->next) {
+    for (const struct ss_xml_node *c = root->first_child; c != NULL && !rc; c = c->next) {
         const char *host = ss_xml_attr(c, "host_hash");
 
         if (!ss_tag_is(c, "cpu"))
             continue;
         add_host(n, host != NULL ? host : "");
         n->facts->nnumas += strcmp(n->host_names[0], host != NULL ? host : "") == 0;
-        status = walk(n, c, NULL, strcmp(n->host_names[0], host != NULL ? host : "") == 0);
+        rc = walk(n, c, NULL, strcmp(n->host_names[0], host != NULL ? host : "") == 0);
     }
-    return status;
+    return rc;
 }
 
 /* The GPU of a bus id; -1: none. */
@@ -148,17 +148,17 @@ static int read_nvlink(struct nccl *n)
     struct ss_nvlink_matrix *m = &n->facts->nvlink;
     double to_switch = -1, links;
     bool equal = true;
-    int status = SS_OK;
+    int rc = SS_OK;
 
     m->counted = 1;
-    for (int a = 0; a < n->facts->ngpus && status == SS_OK; a++) {
+    for (int a = 0; a < n->facts->ngpus && !rc; a++) {
         links = 0;
-        status = read_links(n, a, &links);
+        rc = read_links(n, a, &links);
         equal = equal && (to_switch < 0 || to_switch == links);
         to_switch = links;
     }
-    if (status != SS_OK || !m->given)
-        return status;
+    if (rc || !m->given)
+        return rc;
     ss_nvlink_sum(m, n->facts->ngpus);
     if (equal && to_switch <= 0)
         return SS_OK;
@@ -200,22 +200,20 @@ int ss_node_facts_nccl(const struct ss_xml_node *root, const char *file, struct 
                        struct ss_error *err)
 {
     struct nccl n = {.file = file, .facts = out, .err = err};
-    int status;
 
     memset(out, 0, sizeof(*out));
-    status = walk_system(&n, root);
-    if (status == SS_OK && out->ngpus == 0)
-        status = ss_fail(err, SS_ERR_INPUT, file, root->line,
-                         "no GPU in this file" SS_HINT "a GPU is a <gpu>, or a <pci> of class 0x03");
-    if (status == SS_OK && n.others != (n.hosts - 1) * out->ngpus)
-        status = ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
-                         "%d hosts with unlike numbers of GPUs in one file" SS_HINT
-                         "give the files of single nodes, one behind the other",
-                         n.hosts);
-    if (status == SS_OK)
-        status = read_nvlink(&n);
-    if (status != SS_OK)
-        return status;
+    int rc = walk_system(&n, root);
+    if (!rc && out->ngpus == 0)
+        rc = ss_fail(err, SS_ERR_INPUT, file, root->line,
+                     "no GPU in this file" SS_HINT "a GPU is a <gpu>, or a <pci> of class 0x03");
+    if (!rc && n.others != (n.hosts - 1) * out->ngpus)
+        rc = ss_fail(err, SS_ERR_UNSUPPORTED, file, root->line,
+                     "%d hosts with unlike numbers of GPUs in one file" SS_HINT
+                     "give the files of single nodes, one behind the other",
+                     n.hosts);
+    SS_THEN(rc, read_nvlink(&n));
+    if (rc)
+        return rc;
     out->hosts = n.hosts;
     out->nnics = n.nets > 0 ? n.nets : n.infiniband;
     out->nic_bandwidth = n.nets > 0 ? n.speed * 1e6 / 8 : 0;

@@ -247,14 +247,12 @@ int ss_platform_new(const struct ss_new_cluster *c, FILE *out, struct ss_error *
         return refuse(&m, "give both", "a cluster without name or card");
     if (ss_network_name(c->network) == NULL)
         return refuse(&m, "rail, fat-tree and dragonfly are", "fabric %d is none", c->network);
-    int status = ss_platform_of_card(c->card, c->files, &m.p, &known, err);
+    int rc = ss_platform_of_card(c->card, c->files, &m.p, &known, err);
 
-    if (status == SS_OK && c->nodes < 1)
-        status = refuse(&m, "give one node or more", "%d nodes", c->nodes);
-    if (status == SS_OK)
-        status = settle(&m, known);
-    if (status == SS_OK)
-        status = make(&m);
+    if (!rc && c->nodes < 1)
+        rc = refuse(&m, "give one node or more", "%d nodes", c->nodes);
+    SS_THEN(rc, settle(&m, known));
+    SS_THEN(rc, make(&m));
     ss_platform_free(m.p);
-    return status;
+    return rc;
 }

@@ -48,18 +48,18 @@ static int find_card(const struct ss_import *n, const char *model, struct ss_pla
     double miss = 0.15;
     char **names = NULL;
     size_t count = 0;
-    int status = ss_data_list("platforms", ".xml", &names, &count, err);
+    int rc = ss_data_list("platforms", ".xml", &names, &count, err);
 
-    for (size_t i = 0; status == SS_OK && i < count; i++) {
+    for (size_t i = 0; !rc && i < count; i++) {
         struct ss_platform *p = NULL;
         double off;
 
-        status = ss_platform_load(names[i], &options, &p, &why);
-        if (status == SS_ERR_UNSUPPORTED) { /* a cluster of the user's own, which is no template */
-            status = SS_OK;
+        rc = ss_platform_load(names[i], &options, &p, &why);
+        if (rc == SS_ERR_UNSUPPORTED) { /* a cluster of the user's own, which is no template */
+            rc = SS_OK;
             continue;
         }
-        if (status != SS_OK) {
+        if (rc) {
             if (err != NULL)
                 *err = why;
             break;
@@ -83,14 +83,14 @@ static int find_card(const struct ss_import *n, const char *model, struct ss_pla
         }
     }
     ss_names_free(names, count);
-    if (status == SS_OK && best == NULL)
-        status = unknown_card(n, known, err);
-    if (status != SS_OK) {
+    if (!rc && best == NULL)
+        rc = unknown_card(n, known, err);
+    if (rc) {
         ss_platform_free(best);
         best = NULL;
     }
     *out = best;
-    return status;
+    return rc;
 }
 
 /* Has a GPU more links to the others together than it has at all? */
@@ -149,11 +149,11 @@ static int set_fabric(struct ss_import *n, struct ss_platform *p, bool *own, str
     const struct ss_nvlink_matrix *m = &n->facts.nvlink;
     double table = ss_platform_fabric_bandwidth(p);
     bool counted = m->given && m->counted;
-    int status = counted ? weigh_links(n, p, table, err) : SS_OK;
+    int rc = counted ? weigh_links(n, p, table, err) : SS_OK;
 
     *own = m->given && !m->whole;
-    if (status != SS_OK || *own)
-        return status;
+    if (rc || *own)
+        return rc;
     if (m->given) {
         bool twice = m->may_be_double && fabs(m->total / table - 2) < 0.01;
 
@@ -227,27 +227,25 @@ int ss_platform_of_card(const char *name, struct ss_files *files, struct ss_plat
 {
     struct ss_platform_options options = {.nodes = 1, .files = files};
     struct ss_card card;
-    int status = ss_card_load(name, &card, err);
+    int rc = SS_OK;
 
-    if (status != SS_OK)
-        return status;
+    SS_TRY(ss_card_load(name, &card, err));
     *known = ss_platform_load(name, &options, out, NULL) == SS_OK;
     if (*known && ((*out)->foreign != NULL || strcmp((*out)->card.name, card.name) != 0)) {
         ss_platform_free(*out);
         *known = false;
     }
     if (!*known)
-        status = ss_platform_load("h100", &options, out, err);
-    if (status == SS_OK)
+        rc = ss_platform_load("h100", &options, out, err);
+    if (!rc)
         (*out)->card = card;
-    return status;
+    return rc;
 }
 
 /* A platform of the card that --card names, or of the model in the file. */
 static int choose_card(struct ss_import *n, struct ss_platform **out, struct ss_error *err)
 {
     bool known;
-    int status;
 
     if (n->card == NULL && n->facts.model[0] == 0)
         return ss_fail(err, SS_ERR_INPUT, n->file, 0,
@@ -256,22 +254,20 @@ static int choose_card(struct ss_import *n, struct ss_platform **out, struct ss_
                        "before those of 'nvidia-smi topo -m'");
     if (n->card == NULL)
         return find_card(n, n->facts.model, out, err);
-    status = ss_platform_of_card(n->card, n->files, out, &known, err);
-    if (status == SS_OK && !known && !n->facts.nvlink.given && n->facts.ngpus > 1)
+    int rc = ss_platform_of_card(n->card, n->files, out, &known, err);
+    if (!rc && !known && !n->facts.nvlink.given && n->facts.ngpus > 1)
         ss_import_note(n, "NVLink and NICs are those of h100.");
-    return status;
+    return rc;
 }
 
 static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct ss_error *err)
 {
-    int status, nodes = n->facts.hosts > 1 ? n->facts.hosts : 1;
+    int rc = SS_OK, nodes = n->facts.hosts > 1 ? n->facts.hosts : 1;
 
     ss_copy(p->file, sizeof(p->file), n->file);
     ss_platform_base_name(n->file, p->name, sizeof(p->name));
     p->nodes = 1;
-    status = set_fabric(n, p, own, err);
-    if (status != SS_OK)
-        return status;
+    SS_TRY(set_fabric(n, p, own, err));
     p->gpus_per_node = n->facts.ngpus;
     if (nodes > 1 && n->facts.nvlink.given && !n->facts.nvlink.mesh)
         p->fabric_nodes = nodes > p->fabric_nodes ? nodes : p->fabric_nodes;
@@ -279,13 +275,13 @@ static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct s
     if (n->facts.host_memory >= ss_prop_at(SS_PROP_host_memory)->low &&
         n->facts.host_memory <= ss_prop_at(SS_PROP_host_memory)->high) {
         p->card.host_memory = n->facts.host_memory;
-        status = assume(p, "host_memory", false);
+        rc = assume(p, "host_memory", false);
     }
-    if (status == SS_OK && p->nics_per_node > 0)
-        status = assume(p, "nic.bandwidth", n->facts.nic_bandwidth == 0);
-    if (status == SS_OK && !n->facts.nvlink.given && n->facts.ngpus > 1)
-        status = assume(p, "nvlink.bandwidth", true);
-    if (status != SS_OK)
+    if (!rc && p->nics_per_node > 0)
+        rc = assume(p, "nic.bandwidth", n->facts.nic_bandwidth == 0);
+    if (!rc && !n->facts.nvlink.given && n->facts.ngpus > 1)
+        rc = assume(p, "nvlink.bandwidth", true);
+    if (rc)
         return ss_nomem(err);
     if (n->facts.nnumas > 0 && n->facts.model[0] != 0)
         ss_import_note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.",
@@ -299,15 +295,14 @@ static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct s
 int ss_import_build(struct ss_import *n, struct ss_platform **out, bool *own, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
-    int status = choose_card(n, &p, err);
+    int rc = choose_card(n, &p, err);
 
-    if (status == SS_OK)
-        status = build(n, p, own, err);
-    if (status == SS_OK)
+    SS_THEN(rc, build(n, p, own, err));
+    if (!rc)
         *out = p;
     else
         ss_platform_free(p);
-    return status;
+    return rc;
 }
 
 /* ---- one node as a template ---- */
@@ -319,22 +314,20 @@ static int import_text(const char *text, size_t len, const char *name, struct ss
         .file = name, .note = notes, .note_size = notes != NULL ? note_size : 0, .files = files};
     struct ss_platform *p = NULL;
     bool own = false;
-    int status;
 
     if (n.note_size > 0)
         notes[0] = 0;
-    status = ss_node_facts_read(text, len, name, &n.facts, err);
-    if (status == SS_OK)
-        status = ss_import_build(&n, &p, &own, err);
-    if (status == SS_OK && own)
-        status = ss_fail(err, SS_ERR_UNSUPPORTED, n.file, 0,
-                         "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs" SS_HINT
-                         "ss_platform_import writes such nodes as a platform that is no template");
-    if (status == SS_OK)
+    int rc = ss_node_facts_read(text, len, name, &n.facts, err);
+    SS_THEN(rc, ss_import_build(&n, &p, &own, err));
+    if (!rc && own)
+        rc = ss_fail(err, SS_ERR_UNSUPPORTED, n.file, 0,
+                     "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs" SS_HINT
+                     "ss_platform_import writes such nodes as a platform that is no template");
+    if (!rc)
         *out = p;
     else
         ss_platform_free(p);
-    return status;
+    return rc;
 }
 
 int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,
@@ -348,13 +341,10 @@ int ss_platform_import_hwloc(const char *lstopo_xml, struct ss_files *files, str
 {
     char *text = NULL;
     size_t len = 0;
-    int status = ss_file_read(lstopo_xml, MAX_BYTES, &text, &len, err);
 
-    if (status != SS_OK)
-        return status;
-    status = ss_files_add(files, lstopo_xml, err);
-    if (status == SS_OK)
-        status = import_text(text, len, lstopo_xml, files, out, notes, note_size, err);
+    SS_TRY(ss_file_read(lstopo_xml, MAX_BYTES, &text, &len, err));
+    int rc = ss_files_add(files, lstopo_xml, err);
+    SS_THEN(rc, import_text(text, len, lstopo_xml, files, out, notes, note_size, err));
     free(text);
-    return status;
+    return rc;
 }

@@ -95,10 +95,10 @@ int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, in
                       struct ss_error *err)
 {
     int seen[SS_PROP_PLATFORM_COUNT] = {0};
-    int status = SS_OK;
+    int rc = SS_OK;
 
     props->steps++;
-    for (const struct ss_xml_node *c = node->first_child; c != NULL && status == SS_OK; c = c->next) {
+    for (const struct ss_xml_node *c = node->first_child; c != NULL && !rc; c = c->next) {
         const char *id = ss_tag_is(c, "prop") ? ss_xml_attr(c, "id") : NULL;
         int prop;
 
@@ -110,9 +110,9 @@ int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, in
         if (seen[prop] != 0)
             return given_twice(id, prop, file, c->line, seen[prop], err);
         seen[prop] = c->line;
-        status = read_one(props, c, where, prop, file, err);
+        rc = read_one(props, c, where, prop, file, err);
     }
-    return status;
+    return rc;
 }
 
 /* ---- the card ---- */
@@ -152,10 +152,7 @@ static int check_missing(const struct ss_props *props, const char *file, int lin
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
                   struct ss_error *err)
 {
-    int status = check_missing(props, file, line, err);
-
-    if (status != SS_OK)
-        return status;
+    SS_TRY(check_missing(props, file, line, err));
     ss_copy(card->name, sizeof(card->name), props->value[SS_PROP_CARD].text);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         ss_prop_put(i, card, props->value[i].text != NULL ? props->value[i].number : ss_prop_at(i)->def);
@@ -166,22 +163,22 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
 {
     const struct ss_prop_value *named = &props->value[SS_PROP_LIBRARY];
     struct ss_error why = {0};
-    int status =
+    int rc =
         ss_library_load(named->text != NULL ? named->text : "nccl", props->files->read, &p->library, &why);
 
     if (!ss_copy(p->library_file, sizeof p->library_file, named->text != NULL ? named->text : ""))
         return ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s has more than %zu characters",
                        ss_prop_at(SS_PROP_LIBRARY)->id, sizeof p->library_file - 1);
-    if (status == SS_OK)
+    if (!rc)
         return SS_OK;
     if (named->text != NULL && why.line == 0) { /* no such file: the place that names it is to be mended */
-        status = ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s: %s",
-                         ss_prop_at(SS_PROP_LIBRARY)->id, why.message);
-        return ss_hint(err, status, "%s", why.hint);
+        rc = ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s: %s", ss_prop_at(SS_PROP_LIBRARY)->id,
+                     why.message);
+        return ss_hint(err, rc, "%s", why.hint);
     }
     if (err != NULL)
         *err = why;
-    return status;
+    return rc;
 }
 
 int ss_props_basis(const struct ss_props *props, struct ss_platform *p, struct ss_error *err)
@@ -266,18 +263,16 @@ int ss_props_assumed(const struct ss_props *props, const char *fabric_word, char
     size_t size =
         (own->text != NULL ? strlen(own->text) : 0) + (card->text != NULL ? strlen(card->text) : 0) + 2;
     char *buf = ss_calloc(2, size); /* an id may be longer than its alias */
-    int status;
 
     if (buf == NULL)
         return ss_nomem(err);
-    status = add_assumed(props, own, 0, fabric_word, buf, err);
-    if (status == SS_OK)
-        status = add_assumed(props, card, 1, fabric_word, buf, err);
-    if (status == SS_OK)
+    int rc = add_assumed(props, own, 0, fabric_word, buf, err);
+    SS_THEN(rc, add_assumed(props, card, 1, fabric_word, buf, err));
+    if (!rc)
         *out = buf;
     else
         free(buf);
-    return status;
+    return rc;
 }
 
 int ss_link_kind_of(const char *name, const char *kind, const char *fabric_word)

@@ -106,10 +106,8 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
 {
     double first = 0, next;
     size_t len = strcspn(text, ",");
-    int status = parse_one(text, len, quantity, &first, why);
 
-    if (status != SS_OK)
-        return status;
+    SS_TRY(parse_one(text, len, quantity, &first, why));
     if (text[len] == ',' && quantity != SS_QUANTITY_SPEED) {
         *why = "is a list";
         return SS_ERR_INPUT;
@@ -118,9 +116,7 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
         text += len + 1;
         text += strspn(text, " ");
         len = strcspn(text, ",");
-        status = parse_one(text, len, quantity, &next, why);
-        if (status != SS_OK)
-            return status;
+        SS_TRY(parse_one(text, len, quantity, &next, why));
         if (next < 0) { /* 0: a state in which the host is off */
             *why = "holds a negative speed";
             return SS_ERR_INPUT;

@@ -44,10 +44,10 @@ static int find_point(const struct zone *z, const struct ss_xml_node *route, con
 
 static int check_gateway(const struct zone *z, const struct ss_xml_node *route, const char *attr, int zone)
 {
-    int at, up, status = find_point(z, route, attr, false, false, &at);
+    int at, up, rc = find_point(z, route, attr, false, false, &at);
 
-    if (status != SS_OK)
-        return status;
+    if (rc)
+        return rc;
     for (up = z->ix->points[at].zone; up >= 0 && up != zone; up = z->ix->points[up].zone)
         ;
     if (up == zone)
@@ -98,23 +98,21 @@ static int check_route(struct zone *z, const struct ss_xml_node *route)
     bool zones = ss_tag_is(route, "zoneRoute") || ss_tag_is(route, "bypassZoneRoute");
     bool bypass = strncmp(route->tag, "bypass", 6) == 0;
     const char *symmetrical = ss_xml_attr(route, "symmetrical");
-    int src, dst, status;
+    int src, dst, rc;
 
-    status = find_point(z, route, "src", zones, !bypass, &src);
-    if (status == SS_OK)
-        status = find_point(z, route, "dst", zones, !bypass, &dst);
-    if (status == SS_OK && zones)
-        status = check_gateway(z, route, "gw_src", src);
-    if (status == SS_OK && zones)
-        status = check_gateway(z, route, "gw_dst", dst);
-    if (status == SS_OK)
-        status = check_links(z, route);
-    if (status != SS_OK || bypass)
-        return status;
-    status = add_edge(z, src, dst, route->line);
-    if (status == SS_OK && src != dst && (symmetrical == NULL || strcasecmp(symmetrical, "yes") == 0))
-        status = add_edge(z, dst, src, route->line);
-    return status;
+    rc = find_point(z, route, "src", zones, !bypass, &src);
+    SS_THEN(rc, find_point(z, route, "dst", zones, !bypass, &dst));
+    if (!rc && zones)
+        rc = check_gateway(z, route, "gw_src", src);
+    if (!rc && zones)
+        rc = check_gateway(z, route, "gw_dst", dst);
+    SS_THEN(rc, check_links(z, route));
+    if (rc || bypass)
+        return rc;
+    rc = add_edge(z, src, dst, route->line);
+    if (!rc && src != dst && (symmetrical == NULL || strcasecmp(symmetrical, "yes") == 0))
+        rc = add_edge(z, dst, src, route->line);
+    return rc;
 }
 
 static int by_ends(const void *a, const void *b)
@@ -199,7 +197,7 @@ static int root_of(int *up, int i)
 /* Floyd and Dijkstra: one connected graph. */
 static int check_connected(const struct zone *z)
 {
-    int n = z->end - z->self, first = -1, status = SS_OK;
+    int n = z->end - z->self, first = -1, rc = SS_OK;
     int *up = ss_calloc((size_t)n, sizeof(*up));
 
     if (up == NULL)
@@ -208,22 +206,22 @@ static int check_connected(const struct zone *z)
         up[i] = i;
     for (size_t i = 0; i < z->nedges; i++)
         up[root_of(up, z->edges[i].src - z->self)] = root_of(up, z->edges[i].dst - z->self);
-    for (int i = z->self + 1; i < z->end && status == SS_OK; i++) {
+    for (int i = z->self + 1; i < z->end && !rc; i++) {
         if (!is_target(z, i))
             continue;
         if (first < 0)
             first = i;
         else if (root_of(up, i - z->self) != root_of(up, first - z->self))
-            status = no_route(z, z->node->line, first, i);
+            rc = no_route(z, z->node->line, first, i);
     }
     free(up);
-    return status;
+    return rc;
 }
 
 /* A host or zone that no route names is the plainest mistake: say it at its own line. */
 static int check_lonely(const struct zone *z)
 {
-    int n = z->end - z->self, status = SS_OK;
+    int n = z->end - z->self, rc = SS_OK;
     char *named = ss_calloc((size_t)n, 1);
 
     if (named == NULL)
@@ -231,25 +229,24 @@ static int check_lonely(const struct zone *z)
     for (size_t i = 0; i < z->nedges; i++)
         if (z->edges[i].src != z->edges[i].dst)
             named[z->edges[i].src - z->self] = named[z->edges[i].dst - z->self] = 1;
-    for (int i = z->self + 1; i < z->end && status == SS_OK; i++) {
+    for (int i = z->self + 1; i < z->end && !rc; i++) {
         const struct ss_entry *e = &z->ix->points[i];
 
         if (is_target(z, i) && !named[i - z->self])
-            status =
-                ss_fail(z->err, SS_ERR_INPUT, z->file, e->node->line,
-                        "%s \"%s\" has no route" SS_HINT "add a %s for it to zone \"%s\"",
-                        e->kind == SS_ENTRY_HOST ? "host" : "zone", e->name,
-                        e->kind == SS_ENTRY_HOST ? "<route>" : "<zoneRoute>", z->ix->points[z->self].name);
+            rc = ss_fail(z->err, SS_ERR_INPUT, z->file, e->node->line,
+                         "%s \"%s\" has no route" SS_HINT "add a %s for it to zone \"%s\"",
+                         e->kind == SS_ENTRY_HOST ? "host" : "zone", e->name,
+                         e->kind == SS_ENTRY_HOST ? "<route>" : "<zoneRoute>", z->ix->points[z->self].name);
     }
     free(named);
-    return status;
+    return rc;
 }
 
 static int check_reach(const struct zone *z)
 {
     const char *routing = ss_xml_attr(z->node, "routing");
     bool zones = false, some = strcmp(routing, "Full") == 0 || strcmp(routing, "Cluster") == 0;
-    int targets = 0, status;
+    int targets = 0;
 
     for (int i = z->self + 1; i < z->end; i++) {
         targets += is_target(z, i);
@@ -265,9 +262,7 @@ static int check_reach(const struct zone *z)
                        "routing=\"None\" leaves %d hosts or zones apart" SS_HINT
                        "use Full, Floyd or Dijkstra, with routes",
                        targets);
-    status = check_lonely(z);
-    if (status != SS_OK)
-        return status;
+    SS_TRY(check_lonely(z));
     return strcmp(routing, "Full") == 0 ? check_pairs(z) : check_connected(z);
 }
 
@@ -279,23 +274,21 @@ static int check_zone(const struct ss_index *ix, const struct ss_xml_node *node,
                      .self = ss_index_point(ix, ss_xml_attr(node, "id")),
                      .file = file,
                      .err = err};
-    int status = SS_OK;
+    int rc = SS_OK;
 
     /* Points are in document order: those inside have a zone of at least self. */
     for (z.end = z.self + 1; z.end < (int)ix->npoints && ix->points[z.end].zone >= z.self; z.end++)
         ;
-    for (const struct ss_xml_node *c = node->first_child; c != NULL && status == SS_OK; c = c->next) {
+    for (const struct ss_xml_node *c = node->first_child; c != NULL && !rc; c = c->next) {
         if (ss_tag_is(c, "zone"))
-            status = check_zone(ix, c, file, err); /* depth bounded by the reader */
+            rc = check_zone(ix, c, file, err); /* depth bounded by the reader */
         else if (ss_tag_in(c, " route bypassRoute zoneRoute bypassZoneRoute "))
-            status = check_route(&z, c);
+            rc = check_route(&z, c);
     }
-    if (status == SS_OK)
-        status = check_duplicates(&z);
-    if (status == SS_OK)
-        status = check_reach(&z);
+    SS_THEN(rc, check_duplicates(&z));
+    SS_THEN(rc, check_reach(&z));
     free(z.edges);
-    return status;
+    return rc;
 }
 
 int ss_refs_check(const struct ss_index *ix, const struct ss_xml_node *root, const char *file,

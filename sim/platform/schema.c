@@ -288,7 +288,7 @@ static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, co
         const char *names[SS_ARRAY_LEN(tag->attrs)];
         const struct attr *found = NULL;
         size_t n = 0;
-        int status;
+        int rc;
 
         for (; n < SS_ARRAY_LEN(tag->attrs) && tag->attrs[n].name != NULL; n++) {
             names[n] = tag->attrs[n].name;
@@ -298,18 +298,16 @@ static int check_attrs(const struct ss_xml_node *node, const struct tag *tag, co
         if (found == NULL) {
             const char *near = ss_nearest(node->attrs[i].name, names, n);
 
-            status = ss_fail(err, SS_ERR_INPUT, file, node->line, "unknown attribute \"%s\" in <%s>",
-                             node->attrs[i].name, node->tag);
-            return near != NULL ? ss_hint(err, status, "did you mean \"%s\"?", near)
-                                : ss_hint(err, status, "remove it");
+            rc = ss_fail(err, SS_ERR_INPUT, file, node->line, "unknown attribute \"%s\" in <%s>",
+                         node->attrs[i].name, node->tag);
+            return near != NULL ? ss_hint(err, rc, "did you mean \"%s\"?", near)
+                                : ss_hint(err, rc, "remove it");
         }
         /* SimGrid's DTD has "" for an absent one of these. */
         if (node->attrs[i].value[0] == 0 && !found->required &&
             (found->type == BANDWIDTH || found->type == TIME))
             continue;
-        status = check_value(node, &node->attrs[i], found->type, file, err);
-        if (status != SS_OK)
-            return status;
+        SS_TRY(check_value(node, &node->attrs[i], found->type, file, err));
     }
     for (size_t n = 0; n < SS_ARRAY_LEN(tag->attrs) && tag->attrs[n].name != NULL; n++)
         if (tag->attrs[n].required && ss_xml_attr(node, tag->attrs[n].name) == NULL) {
@@ -365,20 +363,19 @@ static int check_children(const struct ss_xml_node *node, const char *file, stru
 
     for (const struct ss_xml_node *c = node->first_child; c != NULL; c = c->next) {
         const struct tag *tag = find_tag(tag_of(c));
-        int status;
+        int rc;
 
         if (tag == NULL)
             return unknown_tag(c, file, err);
-        status = check_place(c, tag, &content, file, err);
-        if (status == SS_OK)
-            status = check_attrs(c, tag, file, err);
-        if (status == SS_OK && c->first_child == NULL && tag->phase == PHASE_ROUTE)
-            status = ss_fail(err, SS_ERR_INPUT, file, c->line,
-                             "a <%s> without links" SS_HINT "add <link_ctn id=\"...\"/>", c->tag);
-        if (status == SS_OK && c->first_child != NULL)
-            status = check_children(c, file, err); /* depth bounded by the reader */
-        if (status != SS_OK)
-            return status;
+        rc = check_place(c, tag, &content, file, err);
+        SS_THEN(rc, check_attrs(c, tag, file, err));
+        if (!rc && c->first_child == NULL && tag->phase == PHASE_ROUTE)
+            rc = ss_fail(err, SS_ERR_INPUT, file, c->line,
+                         "a <%s> without links" SS_HINT "add <link_ctn id=\"...\"/>", c->tag);
+        if (!rc && c->first_child != NULL)
+            rc = check_children(c, file, err); /* depth bounded by the reader */
+        if (rc)
+            return rc;
     }
     return SS_OK;
 }
@@ -397,15 +394,14 @@ static int check_root(const struct ss_xml_node *root, const char *file, struct s
 
 int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err)
 {
-    int status = check_root(root, file, err);
+    int rc = check_root(root, file, err);
 
-    return status != SS_OK ? status : check_attrs(ss_zone_of(root), find_tag("zone"), file, err);
+    return rc ? rc : check_attrs(ss_zone_of(root), find_tag("zone"), file, err);
 }
 
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err)
 {
     const struct ss_xml_node *zone = ss_zone_of(root);
-    int status;
 
     if (!ss_tag_is(root, "platform"))
         return ss_hint(
@@ -413,11 +409,10 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
             ss_tag_is(root, "topology") ? "this looks like lstopo output: 'stepsim platform import' reads it"
             : ss_tag_is(root, "card")   ? "a card is named by the prop ss.card.base of a platform"
                                         : "give a SimGrid platform file");
-    status = check_root(root, file, err);
-    if (status == SS_OK)
-        status = check_children(root, file, err);
-    if (status != SS_OK)
-        return status;
+    int rc = check_root(root, file, err);
+    SS_THEN(rc, check_children(root, file, err));
+    if (rc)
+        return rc;
     if (zone == NULL)
         return ss_fail(err, SS_ERR_INPUT, file, root->line,
                        "a platform without a zone" SS_HINT

@@ -104,7 +104,7 @@ int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_err
 
 int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err)
 {
-    int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
+    int prop = ss_prop_find(id, SS_OF_PLATFORM), rc;
     double number;
 
     if (!id || !value)
@@ -114,8 +114,8 @@ int ss_platform_set(struct ss_platform *p, const char *id, const char *value, st
     if (!ss_prop_is_settable(prop))
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,
                        "%s cannot be set" SS_HINT "it is the shape of the platform; edit the file", id);
-    status = ss_prop_parse(prop, value, NULL, 0, &number, err);
-    return status != SS_OK ? status : ss_platform_put(p, prop, number, err);
+    rc = ss_prop_parse(prop, value, NULL, 0, &number, err);
+    return rc ? rc : ss_platform_put(p, prop, number, err);
 }
 
 double ss_platform_get(const struct ss_platform *p, int prop)
@@ -136,10 +136,10 @@ int ss_platform_scale(struct ss_platform *p, int prop, double factor, struct ss_
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s is no number of a platform that can be scaled",
                        row ? row->id : "this index");
     double value = ss_platform_get(p, prop) * factor;
-    int status = ss_prop_check(prop, value, err);
+    int rc = ss_prop_check(prop, value, err);
 
-    if (status != SS_OK || row->owner != SS_OF_LINK || p->foreign == NULL)
-        return status != SS_OK ? status : ss_platform_put(p, prop, value, err);
+    if (rc || row->owner != SS_OF_LINK || p->foreign == NULL)
+        return rc ? rc : ss_platform_put(p, prop, value, err);
     scale_foreign(p->foreign, link_kind(prop), row->unit == SS_UNIT_BANDWIDTH, factor);
     return SS_OK;
 }

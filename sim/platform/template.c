@@ -179,11 +179,11 @@ static int walk_fabric(const struct ss_platform *p, struct ss_item *it, int n, b
                        ss_item_visitor visit, void *ctx)
 {
     char *name = route ? it->link : it->id;
-    int status = 0;
+    int rc = 0;
 
     it->tag = "route";
-    for (int a = 0; a < p->gpus_per_node && status == 0; a++)
-        for (int b = a + 1; b <= p->gpus_per_node && status == 0; b++) {
+    for (int a = 0; a < p->gpus_per_node && rc == 0; a++)
+        for (int b = a + 1; b <= p->gpus_per_node && rc == 0; b++) {
             if (p->template_kind != SS_TEMPLATE_MESH) {
                 snprintf(name, sizeof(it->id), "%s-%d-%d", p->fabric_word, n, a);
                 snprintf(it->dst, sizeof(it->dst), "nvswitch-%d", n);
@@ -195,96 +195,96 @@ static int walk_fabric(const struct ss_platform *p, struct ss_item *it, int n, b
             }
             if (route)
                 snprintf(it->id, sizeof(it->id), "gpu-%d-%d", n, a);
-            status = route ? visit(ctx, it) : visit_link(p, it, SS_LINK_FABRIC, visit, ctx);
+            rc = route ? visit(ctx, it) : visit_link(p, it, SS_LINK_FABRIC, visit, ctx);
             if (p->template_kind != SS_TEMPLATE_MESH)
                 break;
         }
-    return status;
+    return rc;
 }
 
 static int walk_node(const struct ss_platform *p, struct ss_item *it, int n, ss_item_visitor visit, void *ctx)
 {
-    int status = 0;
+    int rc = 0;
 
     it->tag = "host";
     it->value = ss_template_speed(p);
-    for (int l = 0; l < p->gpus_per_node && status == 0; l++) {
+    for (int l = 0; l < p->gpus_per_node && rc == 0; l++) {
         snprintf(it->id, sizeof(it->id), "gpu-%d-%d", n, l);
-        status = visit(ctx, it);
+        rc = visit(ctx, it);
     }
-    if (p->template_kind == SS_TEMPLATE_NVSWITCH && status == 0) {
+    if (p->template_kind == SS_TEMPLATE_NVSWITCH && rc == 0) {
         it->tag = "router";
         snprintf(it->id, sizeof(it->id), "nvswitch-%d", n);
-        status = visit(ctx, it);
+        rc = visit(ctx, it);
     }
-    if (status == 0)
-        status = walk_fabric(p, it, n, false, visit, ctx);
-    for (int r = 0; r < p->nics_per_node && status == 0; r++) {
+    if (rc == 0)
+        rc = walk_fabric(p, it, n, false, visit, ctx);
+    for (int r = 0; r < p->nics_per_node && rc == 0; r++) {
         snprintf(it->id, sizeof(it->id), "nic-%d-%d", n, r);
-        status = visit_link(p, it, SS_LINK_NIC, visit, ctx);
+        rc = visit_link(p, it, SS_LINK_NIC, visit, ctx);
     }
-    return status;
+    return rc;
 }
 
 /* Leaves, spine and their links; or the routes between them. */
 static int walk_network(const struct ss_platform *p, struct ss_item *it, bool route, ss_item_visitor visit,
                         void *ctx)
 {
-    int status = 0;
+    int rc = 0;
 
     for (int q = 0; q < leaf_groups(p); q++)
-        for (int r = 0; r < p->nics_per_node && status == 0; r++) {
+        for (int r = 0; r < p->nics_per_node && rc == 0; r++) {
             it->tag = route ? "route" : "router";
             snprintf(it->id, sizeof(it->id), "leaf-%d-%d", q, r);
             snprintf(it->dst, sizeof(it->dst), "spine");
             snprintf(it->link, sizeof(it->link), "uplink-%d-%d", q, r);
-            status = visit(ctx, it);
-            if (route || status != 0)
+            rc = visit(ctx, it);
+            if (route || rc != 0)
                 continue;
             snprintf(it->id, sizeof(it->id), "uplink-%d-%d", q, r);
-            status = visit_link(p, it, SS_LINK_UPLINK, visit, ctx);
+            rc = visit_link(p, it, SS_LINK_UPLINK, visit, ctx);
         }
-    if (!route && p->nics_per_node > 0 && status == 0) {
+    if (!route && p->nics_per_node > 0 && rc == 0) {
         it->tag = "router";
         snprintf(it->id, sizeof(it->id), "spine");
-        status = visit(ctx, it);
+        rc = visit(ctx, it);
     }
-    return status;
+    return rc;
 }
 
 static int walk_nic_routes(const struct ss_platform *p, struct ss_item *it, int n, ss_item_visitor visit,
                            void *ctx)
 {
-    int status = 0;
+    int rc = 0;
 
     it->tag = "route";
-    for (int l = 0; l < p->gpus_per_node && status == 0 && p->nics_per_node > 0; l++) {
+    for (int l = 0; l < p->gpus_per_node && rc == 0 && p->nics_per_node > 0; l++) {
         snprintf(it->id, sizeof(it->id), "gpu-%d-%d", n, l);
         snprintf(it->dst, sizeof(it->dst), "leaf-%d-%d", n / p->nodes_per_leaf, rail_of(p, l));
         snprintf(it->link, sizeof(it->link), "nic-%d-%d", n, rail_of(p, l));
-        status = visit(ctx, it);
+        rc = visit(ctx, it);
     }
-    return status;
+    return rc;
 }
 
 int ss_template_walk(const struct ss_platform *p, ss_item_visitor visit, void *ctx)
 {
     struct ss_item it = {.section = SS_SECTION_NODE};
-    int status = 0;
+    int rc = 0;
 
-    for (int n = 0; n < p->nodes && status == 0; n++)
-        status = walk_node(p, &it, n, visit, ctx);
+    for (int n = 0; n < p->nodes && rc == 0; n++)
+        rc = walk_node(p, &it, n, visit, ctx);
     it.section = SS_SECTION_NETWORK;
-    if (status == 0)
-        status = walk_network(p, &it, false, visit, ctx);
+    if (rc == 0)
+        rc = walk_network(p, &it, false, visit, ctx);
     it.section = SS_SECTION_FABRIC_ROUTES;
-    for (int n = 0; n < p->nodes && status == 0; n++)
-        status = walk_fabric(p, &it, n, true, visit, ctx);
+    for (int n = 0; n < p->nodes && rc == 0; n++)
+        rc = walk_fabric(p, &it, n, true, visit, ctx);
     it.section = SS_SECTION_NIC_ROUTES;
-    for (int n = 0; n < p->nodes && status == 0; n++)
-        status = walk_nic_routes(p, &it, n, visit, ctx);
+    for (int n = 0; n < p->nodes && rc == 0; n++)
+        rc = walk_nic_routes(p, &it, n, visit, ctx);
     it.section = SS_SECTION_UPLINK_ROUTES;
-    if (status == 0)
-        status = walk_network(p, &it, true, visit, ctx);
-    return status;
+    if (rc == 0)
+        rc = walk_network(p, &it, true, visit, ctx);
+    return rc;
 }

@@ -100,15 +100,14 @@ static int check_route(const struct checker *c, const struct ss_item *want)
 static int check_link(const struct checker *c, const struct ss_item *want)
 {
     const char *policy = ss_xml_attr(c->at, "sharing_policy");
-    int status;
 
     if (policy == NULL || strcmp(policy, "SPLITDUPLEX") != 0)
         return ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line,
                        "link \"%s\" of a template needs sharing_policy=\"SPLITDUPLEX\"" SS_HINT
                        "full speed in both directions at once",
                        want->id);
-    status = check_value(c, want, "bandwidth", SS_QUANTITY_BANDWIDTH, want->value);
-    return status != SS_OK ? status : check_value(c, want, "latency", SS_QUANTITY_TIME, want->delay);
+    int rc = check_value(c, want, "bandwidth", SS_QUANTITY_BANDWIDTH, want->value);
+    return rc ? rc : check_value(c, want, "latency", SS_QUANTITY_TIME, want->delay);
 }
 
 static int check_item(void *ctx, const struct ss_item *want)
@@ -116,13 +115,13 @@ static int check_item(void *ctx, const struct ss_item *want)
     struct checker *c = ctx;
     bool route = strcmp(want->tag, "route") == 0;
     const char *id, *dst;
-    int status = SS_OK;
+    int rc = SS_OK;
 
     if (c->at == NULL) {
-        status = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->zone->line, "missing <%s %s=\"%s\"%s%s%s>",
-                         want->tag, route ? "src" : "id", want->id, route ? " dst=\"" : "",
-                         route ? want->dst : "", route ? "\"" : "");
-        return ss_hint(c->err, status, WAY_OUT);
+        rc = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->zone->line, "missing <%s %s=\"%s\"%s%s%s>",
+                     want->tag, route ? "src" : "id", want->id, route ? " dst=\"" : "",
+                     route ? want->dst : "", route ? "\"" : "");
+        return ss_hint(c->err, rc, WAY_OUT);
     }
     id = ss_xml_attr(c->at, route ? "src" : "id");
     dst = route ? ss_xml_attr(c->at, "dst") : want->dst;
@@ -130,13 +129,13 @@ static int check_item(void *ctx, const struct ss_item *want)
         strcmp(dst, want->dst) != 0)
         return wrong_item(c->p, c->at, want, c->err);
     if (route)
-        status = check_route(c, want);
+        rc = check_route(c, want);
     else if (strcmp(want->tag, "host") == 0)
-        status = check_value(c, want, "speed", SS_QUANTITY_SPEED, want->value);
+        rc = check_value(c, want, "speed", SS_QUANTITY_SPEED, want->value);
     else if (strcmp(want->tag, "link") == 0)
-        status = check_link(c, want);
+        rc = check_link(c, want);
     c->at = c->at->next;
-    return status;
+    return rc;
 }
 
 /* ss. props belong in the zone of a template: on one element they would make nodes unequal. */
@@ -221,11 +220,11 @@ int ss_template_check_size(const struct ss_platform *p, int line, struct ss_erro
 static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, const struct ss_props *props,
                       struct ss_error *err)
 {
-    int status = need(props, SS_PROP_GPUS_PER_NODE, p->file, zone->line, &p->gpus_per_node, err);
+    int rc = need(props, SS_PROP_GPUS_PER_NODE, p->file, zone->line, &p->gpus_per_node, err);
     long hosts = 0;
 
-    if (status != SS_OK)
-        return status;
+    if (rc)
+        return rc;
     p->template_kind =
         strcmp(props->value[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
     p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
@@ -235,9 +234,9 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
         p->fabric_nodes = (int)props->value[SS_PROP_FABRIC_NODES].number;
     p->nodes_per_leaf = 1;
     if (p->nics_per_node > 0)
-        status = need(props, SS_PROP_NODES_PER_LEAF, p->file, zone->line, &p->nodes_per_leaf, err);
-    if (status != SS_OK)
-        return status;
+        rc = need(props, SS_PROP_NODES_PER_LEAF, p->file, zone->line, &p->nodes_per_leaf, err);
+    if (rc)
+        return rc;
     p->oversubscription = props->value[SS_PROP_OVERSUBSCRIPTION].text != NULL
                               ? props->value[SS_PROP_OVERSUBSCRIPTION].number
                               : 1;
@@ -257,42 +256,35 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
 {
     struct checker c = {p, zone, skip_props(zone->first_child), err};
     const char *routing = ss_xml_attr(zone, "routing");
-    int status;
 
     if (!ss_tag_is(zone, "zone") || strcasecmp(routing, "Dijkstra") != 0)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
                                "a template is one <zone> with routing=\"Dijkstra\""),
                        WAY_OUT);
-    status = no_inner_props(zone, p->file, err);
-    if (status == SS_OK)
-        status = ss_props_card(props, p->file, zone->line, &p->card, err);
-    if (status == SS_OK)
-        status = ss_props_fabric(props, p, err);
-    if (status == SS_OK)
-        status = ss_props_assumed(props, p->fabric_word, &p->assumed, err);
-    if (status == SS_OK)
-        status = ss_props_library(props, p, err);
-    if (status == SS_OK)
-        status = ss_props_basis(props, p, err);
-    if (status == SS_OK)
-        status = read_shape(p, zone, props, err);
-    if (status != SS_OK)
-        return status;
+    int rc = no_inner_props(zone, p->file, err);
+    SS_THEN(rc, ss_props_card(props, p->file, zone->line, &p->card, err));
+    SS_THEN(rc, ss_props_fabric(props, p, err));
+    SS_THEN(rc, ss_props_assumed(props, p->fabric_word, &p->assumed, err));
+    SS_THEN(rc, ss_props_library(props, p, err));
+    SS_THEN(rc, ss_props_basis(props, p, err));
+    SS_THEN(rc, read_shape(p, zone, props, err));
+    if (rc)
+        return rc;
     first_fabric_link(p, zone);
     first_link(p, zone, SS_LINK_NIC, "nic-0-0");
     first_link(p, zone, SS_LINK_UPLINK, "uplink-0-0");
     ss_template_derive(p);
-    status = ss_template_walk(p, check_item, &c);
-    if (status == SS_OK && c.at != NULL)
-        status = ss_hint(err,
-                         ss_fail(err, SS_ERR_INPUT, p->file, c.at->line,
-                                 "<%s>: the template ends before this element", c.at->tag),
-                         WAY_OUT);
+    rc = ss_template_walk(p, check_item, &c);
+    if (!rc && c.at != NULL)
+        rc = ss_hint(err,
+                     ss_fail(err, SS_ERR_INPUT, p->file, c.at->line,
+                             "<%s>: the template ends before this element", c.at->tag),
+                     WAY_OUT);
     if (nodes == 0 && props->value[SS_PROP_NODES].text != NULL)
         nodes = (int)props->value[SS_PROP_NODES].number;
-    if (status != SS_OK || nodes == 0)
-        return status;
+    if (rc || nodes == 0)
+        return rc;
     p->nodes = nodes;
     return ss_template_check_size(p, 0, err);
 }

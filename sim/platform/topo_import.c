@@ -108,16 +108,16 @@ static int read_cell(struct topo *t, int row, int column, const char *word)
 static int read_row(struct topo *t, const char *line)
 {
     char word[WORD], want[WORD];
-    int status = SS_OK;
+    int rc = SS_OK;
 
     snprintf(want, sizeof(want), "GPU%d", t->rows);
     if (t->rows >= t->ngpus || !next_word(&line, word) || strcmp(word, want) != 0)
         return SS_OK;
-    for (int c = 0; c < t->ngpus + t->nnics && status == SS_OK; c++)
-        status = next_word(&line, word) ? read_cell(t, t->rows, c, word)
-                                        : fail(t, SS_ERR_INPUT, "the row ends too early:", want);
+    for (int c = 0; c < t->ngpus + t->nnics && !rc; c++)
+        rc = next_word(&line, word) ? read_cell(t, t->rows, c, word)
+                                    : fail(t, SS_ERR_INPUT, "the row ends too early:", want);
     t->rows++;
-    return status;
+    return rc;
 }
 
 /* "GPU 0: NVIDIA H100 80GB HBM3 (UUID: ...)" of nvidia-smi -L; "GPU 0,1: ..." is as others sum it up. */
@@ -174,17 +174,17 @@ static int finish(struct topo *t)
 int ss_node_facts_topo(const char *text, const char *file, struct ss_node_facts *out, struct ss_error *err)
 {
     struct topo t = {.file = file, .facts = out, .err = err};
-    int status = SS_OK;
+    int rc = SS_OK;
 
     memset(out, 0, sizeof(*out));
-    for (const char *at = text; at != NULL && status == SS_OK; at = next_line(at)) {
+    for (const char *at = text; at != NULL && !rc; at = next_line(at)) {
         t.line++;
         if (t.ngpus > 0)
-            status = read_row(&t, at);
+            rc = read_row(&t, at);
         else if (is_header(at))
-            status = read_header(&t, at);
+            rc = read_header(&t, at);
         else
-            status = read_name(&t, at);
+            rc = read_name(&t, at);
     }
-    return status == SS_OK ? finish(&t) : status;
+    return !rc ? finish(&t) : rc;
 }

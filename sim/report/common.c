@@ -137,10 +137,9 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
 int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
 {
     const char *assumed = ss_platform_assumed(run->plan->platform);
-    int rc;
 
     memset(out, 0, sizeof *out);
-    rc = ss_notes_add_all(out, &run->plan->guessed);
+    int rc = ss_notes_add_all(out, &run->plan->guessed);
     if (!rc && assumed[0])
         rc = ss_notes_add(out, "the platform %s assumes: %s", ss_platform_name(run->plan->platform), assumed);
     return rc;

@@ -170,10 +170,8 @@ static int all_notes(const struct ss_page *page)
 
 int ss_html_page(const struct ss_page *page, struct ss_error *err)
 {
-    int rc;
-
     head(page);
-    rc = ss_html_answer(page);
+    int rc = ss_html_answer(page);
     section(page, "breakdown", "Where the time goes");
     ss_html_breakdown(page);
     ss_html_compute(page);

@@ -219,10 +219,9 @@ static int try_stacks(const struct scales *x, const struct ss_request *words, st
 {
     const struct ss_summary *u = &x->run->summary;
     struct ss_request given;
-    int rc = ss_request_given(words, &given, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_given(words, &given, err));
     for (int i = 0; i < SS_OTHER_STACKS && !rc; i++) {
         struct ss_other_stack *o = &a->stacks[a->nstacks];
         double bytes;

@@ -43,7 +43,6 @@ static int solve(struct fitting *f, struct ss_fit_answer *answer, struct ss_erro
 {
     struct ss_fit_problem problem = {.n = f->nactive, .residuals = residuals, .ctx = f};
     double x[SS_FIT_MAX];
-    int rc;
 
     for (int i = 0; i < f->o->n; i++)
         problem.m += f->use[i] != 0;
@@ -52,7 +51,7 @@ static int solve(struct fitting *f, struct ss_fit_answer *answer, struct ss_erro
         problem.hi[i] = f->c->props[f->active[i]].hi;
         x[i] = f->x[f->active[i]];
     }
-    rc = problem.n ? ss_fit_solve(&problem, x, answer, err) : SS_OK;
+    int rc = problem.n ? ss_fit_solve(&problem, x, answer, err) : SS_OK;
     for (int i = 0; i < problem.n; i++)
         f->x[f->active[i]] = x[i];
     return rc;
@@ -88,10 +87,8 @@ static int mean_square(struct fitting *f, double *out, struct ss_error *err)
 static int solve_from(struct fitting *f, const double *from, struct ss_fit_answer *answer, double *square,
                       struct ss_error *err)
 {
-    int rc;
-
     memcpy(f->x, from, sizeof f->x);
-    rc = solve(f, answer, err);
+    int rc = solve(f, answer, err);
     if (!rc) {
         int n = f->nactive;
         f->nactive = 0; /* as they are */
@@ -289,7 +286,6 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
     char *use = ss_calloc((size_t)f->o->n + 1, 1);
     struct fitting part = *f; /* fits what all rows together determine */
     struct ss_fit_left_out *out = &f->c->left_out[f->c->nleft_out++];
-    int rc;
 
     SS_NEED(use, err);
     ss_copy(out->name, sizeof out->name, key);
@@ -298,7 +294,7 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
                  (!ss_observation_is_run(&f->o->list[i]) || strcmp(f->o->list[i].key, key) != 0);
     part.use = use;
     memcpy(part.x, start, sizeof part.x);
-    rc = solve(&part, NULL, err);
+    int rc = solve(&part, NULL, err);
     for (int i = 0; i < f->o->n; i++)
         use[i] = !use[i];
     SS_THEN(rc, ss_observations_predict(f->o, f->c->props, f->c->nprops, part.x, use, f->predicted, err));
@@ -384,10 +380,9 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
     double start[SS_FIT_MAX] = {0};
     struct ss_fit_answer answer;
     char *all = ss_calloc((size_t)o->n + 1, 1);
-    int rc;
 
     c->rows = ss_calloc((size_t)o->n + 1, sizeof *c->rows);
-    rc = c->rows && f.predicted && all ? SS_OK : ss_nomem(err);
+    int rc = c->rows && f.predicted && all ? SS_OK : ss_nomem(err);
     c->nrows = rc ? 0 : o->n;
     c->nskipped = o->nskipped;
     for (int i = 0; i < c->nprops; i++) {

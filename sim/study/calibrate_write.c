@@ -169,10 +169,9 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
     struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
     struct ss_platform *p;
     char text[64];
-    int rc = ss_platform_load(platform, &options, &p, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_platform_load(platform, &options, &p, err));
     for (int i = 0; i < c->nprops && !rc; i++)
         if (!c->props[i].of_stack && is_new(&c->props[i]))
             rc = ss_platform_set(p, c->props[i].id,
@@ -196,10 +195,9 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
     struct ss_stack here, elsewhere;
     struct ss_platform *p;
     char text[64], card[64];
-    int rc = ss_platform_load(platform, &options, &p, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_platform_load(platform, &options, &p, err));
     ss_copy(card, sizeof card, ss_platform_card(p)->name);
     ss_platform_free(p);
     card[strcspn(card, "-")] = '\0'; /* its family */

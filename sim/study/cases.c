@@ -349,7 +349,6 @@ int ss_case_predict(const struct ss_case *c, const struct ss_run_options *option
                                   : 0};
     struct ss_error why = {0};
     struct ss_run run;
-    int rc;
 
     memset(out, 0, sizeof *out);
     out->state = c->state;
@@ -357,7 +356,7 @@ int ss_case_predict(const struct ss_case *c, const struct ss_run_options *option
         refused(c, &out->summary);
         return SS_OK;
     }
-    rc = ss_run_scenario(&scenario, options, &run, &why);
+    int rc = ss_run_scenario(&scenario, options, &run, &why);
     if (ss_status_refuses(rc)) {
         out->state = rc == SS_ERR_CONFIG ? SS_CASE_REFUSED : SS_CASE_UNSUPPORTED;
         ss_summary_refuse(&why, &out->summary);

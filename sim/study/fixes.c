@@ -165,10 +165,9 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     struct ss_changed from;
     struct ss_summary ignored;
     struct ss_cache *own = NULL;
-    int rc = ss_change_start(s, &from, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_change_start(s, &from, err));
     if (options) {
         x.options.plan = options->plan;
         x.options.bands = options->bands;

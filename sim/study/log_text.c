@@ -45,7 +45,6 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
                 struct ss_error *err)
 {
     char *copy;
-    int rc;
 
     if (!text) {
         SS_TRY(ss_file_read(name, MAX_BYTES, &copy, &len, err));
@@ -54,7 +53,7 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
         SS_NEED(copy, err);
         memcpy(copy, text, len);
     }
-    rc = read_lines(copy, len, line, reader);
+    int rc = read_lines(copy, len, line, reader);
     free(copy);
     return rc;
 }

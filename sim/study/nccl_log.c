@@ -354,12 +354,11 @@ static int read_all(const char *name, const char *text, unsigned long len, struc
 {
     struct reader r = {
         .file = name, .time = {-1, -1}, .algbw = -1, .redop = -1, .root = -1, .wrong = {-1, -1}, .err = err};
-    int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);
     if (r.log)
         r.log->per_thread = 1;
-    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
+    int rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
     SS_THEN(rc, finish(&r));
     ss_names_free(r.hosts, r.nhosts);
     if (rc)

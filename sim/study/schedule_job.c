@@ -74,7 +74,6 @@ static int build_placed(const struct ss_scenario *s, const char *schedule, struc
     int64_t batch = job->global_batch;
     char text[24];
     struct ss_request r;
-    int rc;
 
     if (microbatches > 0 && microbatches < 2 * job->pp)
         batch *= (2 * job->pp + microbatches - 1) / microbatches;
@@ -84,7 +83,7 @@ static int build_placed(const struct ss_scenario *s, const char *schedule, struc
                        "take a smaller --micro-batch-size and --global-batch-size");
     SS_TRY(ss_request_copy(s->request, &r, err));
     snprintf(text, sizeof text, "%lld", (long long)batch);
-    rc = ss_request_set(&r, "--global-batch-size", text, err);
+    int rc = ss_request_set(&r, "--global-batch-size", text, err);
     SS_THEN(rc, ss_request_set(&r, "--schedule", schedule, err));
     SS_THEN(rc, ss_scenario_build(&r, &like, out, err));
     ss_request_free(&r);

@@ -64,10 +64,9 @@ int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_tra
 {
     /* A stream of no bytes is refused by fmemopen. */
     FILE *in = fmemopen((void *)(uintptr_t)(len ? text : " "), len ? len : 1, "rb");
-    int rc;
 
     SS_NEED(in, err);
-    rc = read_stream(in, name, reader, out, err);
+    int rc = read_stream(in, name, reader, out, err);
     fclose(in);
     return rc;
 }

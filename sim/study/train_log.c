@@ -187,8 +187,6 @@ static void drop_colours(char *line)
 
 static int read_part(struct reader *r, const char *line)
 {
-    int rc;
-
     if (strstr(line, "time across ranks (ms)") || strstr(line, "times across ranks (ms)")) {
         r->in_timers = 1;
         r->of_ranks = -1;
@@ -196,7 +194,7 @@ static int read_part(struct reader *r, const char *line)
     }
     if (strstr(line, "time (ms)"))
         return read_timer_line(r, line);
-    rc = read_figures(r, line);
+    int rc = read_figures(r, line);
     return rc || !r->in_timers ? rc : read_timer_row(r, line);
 }
 
@@ -382,10 +380,9 @@ static int read_all(const char *name, const char *text, unsigned long len, struc
                     struct ss_error *err)
 {
     struct reader r = {.file = name, .of_ranks = -1, .err = err};
-    int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);
-    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
+    int rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
     SS_THEN(rc, finish(&r));
     for (int i = 0; i < SS_LOG_ROWS_MOST; i++)
         free(r.figures[i].value);

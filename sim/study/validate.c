@@ -214,10 +214,9 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
 static int load_timers(const char *name, struct ss_validation *v, struct ss_error *err)
 {
     struct ss_timer_rows t;
-    int rc = ss_timer_rows_load(name, &t, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_timer_rows_load(name, &t, err));
     v->timers = ss_calloc((size_t)t.n + 1, sizeof *v->timers);
     if (!v->timers)
         rc = ss_nomem(err);
@@ -359,10 +358,9 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
     struct ss_validation *v = ss_calloc(1, sizeof *v);
     const struct ss_case_choice choice = {.spread = opt->spread};
     struct ss_cases cases;
-    int rc;
 
     SS_NEED(v, err);
-    rc = opt->timer_rows ? load_timers(opt->timer_rows, v, err) : SS_OK;
+    int rc = opt->timer_rows ? load_timers(opt->timer_rows, v, err) : SS_OK;
     if (!rc && opt->timer_rows)
         rc = ss_data_note("validation", opt->timer_rows, ".csv", opt->files, err);
     SS_THEN(rc, ss_cases_load(tables, ntables, &choice, opt->files, &cases, &v->notes, err));

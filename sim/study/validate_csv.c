@@ -159,10 +159,9 @@ int ss_validation_compare(const struct ss_validation *v, const char *csv_path, F
     static const char *const needed[] = {"table", "id", "predicted_outcome", "predicted_ms", "predicted_mib"};
     struct compare c = {.out = out};
     struct ss_csv *csv;
-    int rc = ss_csv_load(csv_path, &csv, err);
+    int rc = SS_OK;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_csv_load(csv_path, &csv, err));
     for (size_t i = 0; i < SS_ARRAY_LEN(needed) && !rc; i++)
         if (ss_csv_column(csv, needed[i]) < 0) {
             rc = ss_fail(err, SS_ERR_INPUT, csv_path, 1, "no column \"%s\"", needed[i]);
