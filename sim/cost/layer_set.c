@@ -110,13 +110,16 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
     const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
     if (known) {
         part->cost = known->cost;
+        part->host = known->host;
         return SS_OK;
     }
     c.record = record ? &recorder : NULL;
     c.without_grad = part->treatment == SS_TREAT_FROZEN;
     ss_cost_layer(&c, ops, recompute, &part->cost);
-    if (part->treatment == SS_TREAT_OFFLOADED)
+    if (part->treatment == SS_TREAT_OFFLOADED) {
         ss_cost_layer_offload(&c, ops, &part->cost);
+        part->host = ss_layer_offloaded(set->c->job, ops).host;
+    }
     int status = record ? ss_record_end(&recorder, &part->steps) : SS_OK;
     if (part->treatment == SS_TREAT_FROZEN)
         freeze(part);
@@ -201,6 +204,7 @@ static int encoder_add(struct ss_layer_set *set, struct ss_layer_runs *runs, con
 static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_chunk_cost *chunk)
 {
     const struct ss_job *job = set->c->job;
+    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
     int redone = ss_recomputed_layers(job, chunk->nlayers), rc = SS_OK;
     int behind = chunk->has_loss ? job->model.mtp_num_layers : 0;
     int offloaded = ss_offloaded_layers(job, chunk->nlayers + behind, chunk->has_loss);
@@ -211,7 +215,7 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
     if (chunk->has_embedding && !rc)
         rc = run_add(set, runs, SS_LAYER_EMBEDDING, SS_TREAT_KEPT);
     for (int i = 0; i < chunk->nlayers && !rc; i++)
-        rc = run_add(set, runs, ss_layer_kind_of(job, chunk->first_layer + i),
+        rc = run_add(set, runs, ss_layer_kind_at(&kinds, chunk->first_layer + i),
                      i < redone               ? SS_TREAT_RECOMPUTED
                      : i < redone + offloaded ? SS_TREAT_OFFLOADED
                                               : SS_TREAT_KEPT);

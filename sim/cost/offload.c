@@ -86,14 +86,12 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 }
 
 /* Returns the page-locked host bytes of one microbatch. */
-static double chunk_host(const struct ss_layer_set *set, const struct ss_job *job, int k)
+static double chunk_host(const struct ss_layer_set *set, int k)
 {
     double bytes = 0;
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
-        const struct ss_layer_part *part = ss_layer_part(set, run);
-        if (part->treatment == SS_TREAT_OFFLOADED)
-            bytes += run->count * ss_layer_offloaded(job, part->ops).host;
+        bytes += run->count * ss_layer_part(set, run)->host;
     }
     return bytes;
 }
@@ -105,10 +103,10 @@ double ss_offload_host(const struct ss_layer_set *set, const struct ss_job *job,
     for (int i = 0; job->offload.modules && i < s->nslots[stage]; i++) {
         const struct ss_slot *slot = &s->slots[stage][i];
         if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
-            held += chunk_host(set, job, slot->chunk);
+            held += chunk_host(set, slot->chunk);
         most = fmax(most, held);
         if (slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I || slot->phase == SS_PHASE_FB)
-            held -= chunk_host(set, job, slot->phase == SS_PHASE_FB ? slot->chunk2 : slot->chunk);
+            held -= chunk_host(set, slot->phase == SS_PHASE_FB ? slot->chunk2 : slot->chunk);
     }
     return most;
 }

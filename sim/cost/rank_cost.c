@@ -52,16 +52,19 @@ static int places_alike(const struct ss_job *job, const struct ss_stage_place *a
 {
     if (a->nlayers != b->nlayers || a->has_embedding != b->has_embedding || a->has_loss != b->has_loss)
         return 0;
+    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
     for (int i = 0; i < a->nlayers; i++)
-        if (ss_layer_kind_of(job, a->first_layer + i) != ss_layer_kind_of(job, b->first_layer + i))
+        if (ss_layer_kind_at(&kinds, a->first_layer + i) != ss_layer_kind_at(&kinds, b->first_layer + i))
             return 0;
     return 1;
 }
 
 int ss_layers_alike(const struct ss_job *job)
 {
+    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
+    const int first = ss_layer_kind_at(&kinds, 0);
     for (int i = 1; i < job->model.num_layers; i++)
-        if (ss_layer_kind_of(job, i) != ss_layer_kind_of(job, 0))
+        if (ss_layer_kind_at(&kinds, i) != first)
             return 0;
     return 1;
 }

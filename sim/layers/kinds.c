@@ -87,14 +87,34 @@ static int has_mixer(int mixer, const struct ss_model *m, int sequence, int laye
     return (rule->period > 0 || rule->n > 0) && (layer < 0 || ss_layer_rule_has(rule, layer));
 }
 
+struct ss_layer_kinds ss_layer_kinds_in(const struct ss_model *m, int sequence)
+{
+    struct ss_layer_kinds kinds = {.model = m, .sequence = sequence};
+    for (int i = 0; i < SS_MIXERS; i++)
+        if (i == SS_MIXERS - 1 || has_mixer(i, m, sequence, -1))
+            kinds.mixer[kinds.n++] = (unsigned char)i;
+    return kinds;
+}
+
+struct ss_layer_kinds ss_layer_kinds_of(const struct ss_job *job)
+{
+    return ss_layer_kinds_in(&job->model, job->seq_length);
+}
+
+int ss_layer_kind_at(const struct ss_layer_kinds *kinds, int layer)
+{
+    int i = 0, mlp = 0;
+    while (i < kinds->n - 1 && !has_mixer(kinds->mixer[i], kinds->model, kinds->sequence, layer))
+        i++;
+    while (mlp < SS_MLPS - 1 && !mlps[mlp]->has(kinds->model, layer))
+        mlp++;
+    return SS_LAYER_PAIR(kinds->mixer[i], mlp);
+}
+
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer)
 {
-    int mixer = 0, mlp = 0;
-    while (mixer < SS_MIXERS - 1 && !has_mixer(mixer, m, sequence, layer))
-        mixer++;
-    while (mlp < SS_MLPS - 1 && !mlps[mlp]->has(m, layer))
-        mlp++;
-    return SS_LAYER_PAIR(mixer, mlp);
+    const struct ss_layer_kinds kinds = ss_layer_kinds_in(m, sequence);
+    return ss_layer_kind_at(&kinds, layer);
 }
 
 int ss_layer_kind_of(const struct ss_job *job, int layer)
@@ -104,8 +124,9 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
 
 int ss_layer_any_other(const struct ss_model *m)
 {
+    const struct ss_layer_kinds kinds = ss_layer_kinds_in(m, 0);
     for (int i = 0; i < m->num_layers; i++) {
-        int mixer = (ss_layer_kind_in(m, 0, i) - SS_LAYER_BORDERS) / SS_MLPS;
+        int mixer = (ss_layer_kind_at(&kinds, i) - SS_LAYER_BORDERS) / SS_MLPS;
         if (mixer < SS_MIXER_LOCAL && mixer != SS_MIXER_no_mixer)
             return 1;
     }

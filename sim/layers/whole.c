@@ -17,9 +17,10 @@ struct layers {
 
 static struct layers layers_of(const struct ss_model *m, int sequence)
 {
+    const struct ss_layer_kinds kinds = ss_layer_kinds_in(m, sequence);
     struct layers l = {{0}, {0}};
     for (int i = 0; i < m->num_layers; i++)
-        l.n[ss_layer_kind_in(m, sequence, i) - SS_LAYER_BORDERS]++;
+        l.n[ss_layer_kind_at(&kinds, i) - SS_LAYER_BORDERS]++;
     for (int i = 0; i < ss_layer_mtp_layers(m); i++)
         l.mtp[ss_layer_mtp_kind_in(m, sequence, i) - SS_LAYER_BORDERS]++;
     return l;
@@ -171,12 +172,13 @@ static void add_encoder(const struct ss_tower *t, double *once, double *again)
 static void recomputed(const struct ss_job *job, const struct ss_schedule *s, const struct layers *l,
                        double redone[PAIRS])
 {
+    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
     if (job->recompute.granularity != SS_RECOMPUTE_FULL)
         return;
     for (int v = 0, first = 0; v < ss_schedule_depth(s); v++) {
         int layers = ss_stage_layers(job, s, v);
         for (int i = 0; i < ss_recomputed_layers(job, layers); i++)
-            redone[ss_layer_kind_of(job, first + i) - SS_LAYER_BORDERS]++;
+            redone[ss_layer_kind_at(&kinds, first + i) - SS_LAYER_BORDERS]++;
         first += layers;
     }
     for (int pair = 0; pair < PAIRS && job->recompute.method == SS_RECOMPUTE_UNIFORM; pair++)

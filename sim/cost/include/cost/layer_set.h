@@ -23,6 +23,7 @@ struct ss_layer_part {
     struct ss_layer_cost cost;
     /* s of F, B, I and W, with kernels as slow as on the slowest GPU that the rank waits for */
     double seconds[SS_PHASE_FB];
+    double host;                 /* page-locked bytes of a microbatch on the host */
     struct ss_layer_steps steps; /* empty unless the set has steps or kernels run beside exchanges */
 };
 /* `count` equal layers in a row. */

@@ -100,7 +100,16 @@ SS_BORDER_LIST(X)
 void ss_op_layer_scales(struct ss_ops *ops, const struct ss_shape *s);
 /* Makes the list of one layer of a kind. */
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
-/* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
+/* The layers of a model at a sequence length, for who asks for the kinds of many of them. */
+struct ss_layer_kinds {
+    const struct ss_model *model;
+    int sequence, n;
+    unsigned char mixer[SS_MIXERS]; /* those that a layer may have */
+};
+struct ss_layer_kinds ss_layer_kinds_in(const struct ss_model *m, int sequence);
+struct ss_layer_kinds ss_layer_kinds_of(const struct ss_job *job);
+/* Returns the kind of the n-th transformer layer. */
+int ss_layer_kind_at(const struct ss_layer_kinds *kinds, int layer);
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
 /* Returns 1 when a layer of the model has a mixer that is neither full nor windowed attention. */

@@ -192,7 +192,7 @@ int ss_predict(const struct ss_scenario *s, const struct ss_run_options *options
 struct ss_fix {
     /* flags: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1" */
     char change[200];
-    struct ss_summary summary; /* of the changed job */
+    struct ss_summary summary; /* of the changed job, as of a brief run */
 };
 /* Finds the first three changes that make the job of a scenario fit, cheapest in time first. Each adds words
  * behind those of the request and is checked by a native run with the plan's options (level, slow GPUs and

@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds changes by which a job fits; none is trusted without a run. */
 #include "base/base.h"
+#include "decide/search_internal.h"
+#include "plan/bounds.h"
 #include "stepsim/result.h"
+#include "stepsim/stack.h"
 #include "study/changes.h"
 
+#define MOST_FIXES 3
 #define MOST_CHANGES 64
 #define WORTH 16      /* a batch of so many times a few microbatches is worth a run of the few before */
 #define MAX_CHANGES 3 /* the most changes that are taken together, when fewer do not give three fixes */
 
+/* A changed job that may fit. */
+struct candidate {
+    struct ss_fix fix; /* the summary once it is run */
+    struct ss_scenario *scenario;
+    double least_s; /* lower bound of its iteration */
+    int alone;      /* the only change of it; -1: it has several */
+};
+
 struct search {
     const struct ss_scenario *base;
     struct ss_run_options options;
+    int bounded;              /* 1: bounds hold under the options */
     char alone[MOST_CHANGES]; /* [change]: 1: it is a fix alone, so no second change is tried with it */
-    struct ss_fix *found;     /* every fix that fits, unsorted */
-    size_t nfound, cap;
+    struct candidate *list;   /* those of as many changes */
+    size_t n, cap;
 };
 
 static int predict(const struct ss_run_options *how, const struct ss_scenario *s, struct ss_summary *summary)
@@ -27,6 +40,23 @@ static int predict(const struct ss_run_options *how, const struct ss_scenario *s
     fits = run.result->fits && !run.result->thrash;
     ss_run_free(&run);
     return fits;
+}
+
+/* Returns 0 where the least memory of a job is too much; else *least_s is a lower bound of its time, s. */
+static int may_fit(const struct search *x, const struct ss_scenario *s, double *least_s)
+{
+    const double capacity = ss_platform_card(s->platform)->device_memory;
+    const int microbatches = ss_job_microbatches(s->job, s->world_size);
+    struct ss_find_flight flight = {0};
+    struct ss_plan_bounds bounds;
+    struct ss_find_bounds least;
+
+    *least_s = 0;
+    if (!x->bounded || ss_plan_bounds_find(s->job, s->stack, s->platform, 1, x->options.cache, &bounds, NULL))
+        return 1; /* what refuses the job refuses a run of it */
+    ss_find_bounds_set(&bounds, &flight, s->job, s->stack, microbatches, &least);
+    *least_s = least.seconds;
+    return least.least_bytes <= capacity && capacity - least.bytes >= s->stack->thrash_margin * capacity;
 }
 
 /*
@@ -75,30 +105,24 @@ static int predict_whole(const struct search *x, const struct ss_scenario *s, st
     return !summary->doubted || predict(&x->options, s, summary);
 }
 
-/* Returns 1 if the changed job can be built and fits; then *summary has its figures. A refusal is an
- * answer, not an error. */
-static int try_changed(const struct search *x, const struct ss_changed *c, struct ss_summary *summary)
+/* Adds the changed job to the candidates, if it can be built and may fit. A refusal is an answer, not an error. */
+static int add(struct search *x, const struct ss_changed *c, const char *flags, int alone)
 {
     const struct ss_scenario_options like = {.like = x->base};
-    struct ss_scenario *s;
-    int fits;
+    struct candidate new = {.alone = alone};
 
-    if (ss_scenario_build(&c->request, &like, &s, NULL))
-        return 0;
-    fits = fits_with_few_microbatches(x, s) && predict_whole(x, s, summary);
-    ss_scenario_free(s);
-    return fits;
-}
-
-static int keep(struct search *x, const struct ss_job *job, const char *flags,
-                const struct ss_summary *summary)
-{
-    if (ss_grow(&x->found, &x->cap, x->nfound + 1, sizeof *x->found))
+    if (ss_scenario_build(&c->request, &like, &new.scenario, NULL))
+        return SS_OK;
+    if (!may_fit(x, new.scenario, &new.least_s)) {
+        ss_scenario_free(new.scenario);
+        return SS_OK;
+    }
+    if (ss_grow(&x->list, &x->cap, x->n + 1, sizeof *x->list)) {
+        ss_scenario_free(new.scenario);
         return SS_ERR_NOMEM;
-    struct ss_fix *f = &x->found[x->nfound++];
-    memset(f, 0, sizeof *f);
-    ss_change_tell(x->base, job, flags, f->change, sizeof f->change);
-    f->summary = *summary;
+    }
+    ss_change_tell(x->base, &c->asked.job, flags, new.fix.change, sizeof new.fix.change);
+    x->list[x->n++] = new;
     return SS_OK;
 }
 
@@ -118,7 +142,7 @@ static int stands(const char *done, const char *flags)
     return 0;
 }
 
-/* Makes `depth` more changes from `first` on, and keeps those that fit. */
+/* Makes `depth` more changes from `first` on, and adds the jobs that may fit. */
 static int explore(struct search *x, const struct ss_changed *from, const char *done, int first, int depth)
 {
     int dp = x->base->world_size / (from->asked.job.tp * from->asked.job.pp * from->asked.job.cp);
@@ -126,7 +150,6 @@ static int explore(struct search *x, const struct ss_changed *from, const char *
     for (int i = first; i < ss_change_count(); i++) {
         struct ss_changed c;
         char words[160], all[160];
-        struct ss_summary summary;
         if (x->alone[i] ||
             !ss_change_words(i, SS_CHANGE_FOR_MEMORY, &from->asked.job, dp, words, sizeof words) ||
             stands(done, words))
@@ -136,12 +159,7 @@ static int explore(struct search *x, const struct ss_changed *from, const char *
         int rc = ss_change_apply(from, words, &c);
         if (rc)
             return rc;
-        if (depth > 1) {
-            rc = explore(x, &c, all, i + 1, depth - 1);
-        } else if (try_changed(x, &c, &summary)) {
-            rc = keep(x, &c.asked.job, all, &summary);
-            x->alone[i] = !done[0];
-        }
+        rc = depth > 1 ? explore(x, &c, all, i + 1, depth - 1) : add(x, &c, all, done[0] ? -1 : i);
         ss_request_free(&c.request);
         if (rc)
             return rc;
@@ -158,13 +176,63 @@ static int faster(const void *a, const void *b)
     return strcmp(x->change, y->change);
 }
 
-int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3],
-                  int *n, struct ss_error *err)
+static int by_bound(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+
+    if (x->least_s != y->least_s)
+        return x->least_s < y->least_s ? -1 : 1;
+    return strcmp(x->fix.change, y->fix.change);
+}
+
+/* Runs the candidates, and puts the fastest that fit into fixes[from] and behind it, in their order. None is run that is surely slower
+ * than those; where there are fewer, all are run. Returns the number of fixes. */
+static int run_candidates(struct search *x, struct ss_fix fixes[MOST_FIXES], int from)
+{
+    int n = from;
+
+    if (x->n > 1)
+        qsort(x->list, x->n, sizeof *x->list, by_bound);
+    for (size_t i = 0; i < x->n; i++) {
+        struct candidate *c = &x->list[i];
+        if (n == MOST_FIXES && c->least_s > fixes[n - 1].summary.iteration_s)
+            break;
+        if (!fits_with_few_microbatches(x, c->scenario) || !predict_whole(x, c->scenario, &c->fix.summary))
+            continue;
+        if (c->alone >= 0)
+            x->alone[c->alone] = 1;
+        if (n < MOST_FIXES)
+            fixes[n++] = c->fix;
+        else if (faster(&c->fix, &fixes[n - 1]) < 0)
+            fixes[n - 1] = c->fix;
+        qsort(&fixes[from], (size_t)(n - from), sizeof *fixes, faster);
+    }
+    return n;
+}
+
+static void forget_candidates(struct search *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        ss_scenario_free(x->list[i].scenario);
+    x->n = 0;
+}
+
+/* Whether nothing is told that a bound does not know: ranks on other GPUs, GPUs that differ, another level. */
+static int is_bounded(const struct ss_job *job, const struct ss_plan_options *plan)
+{
+    const struct ss_plan_options usual = {.cache = plan->cache};
+
+    return !memcmp(plan, &usual, sizeof usual) && job->nfailed == 0 && !ss_job_is_placed(job);
+}
+
+int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options,
+                  struct ss_fix fixes[MOST_FIXES], int *n, struct ss_error *err)
 {
     struct search x = {.base = s};
     struct ss_changed from;
     struct ss_summary ignored;
     struct ss_cache *own = NULL;
+    double least;
     int rc = SS_OK;
 
     SS_TRY(ss_change_start(s, &from, err));
@@ -178,21 +246,21 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     }
     x.options.engine = SS_ENGINE_NATIVE;
     x.options.unchecked = 1;
+    x.options.brief = 1;
+    x.bounded = is_bounded(s->job, &x.options.plan);
     if (!x.options.cache && !ss_cache_open(&own, NULL)) /* without one it takes longer */
         x.options.cache = own;
     *n = 0;
-    int fits = fits_with_few_microbatches(&x, s) && predict_whole(&x, s, &ignored);
-    for (int depth = 1; !fits && !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
-        x.nfound = 0;
+    int fits = may_fit(&x, s, &least) && fits_with_few_microbatches(&x, s) && predict_whole(&x, s, &ignored);
+    for (int depth = 1; !fits && !rc && depth <= MAX_CHANGES && *n < MOST_FIXES; depth++) {
         rc = explore(&x, &from, "", 0, depth);
-        if (x.nfound > 1)
-            qsort(x.found, x.nfound, sizeof *x.found, faster);
-        for (size_t i = 0; !rc && i < x.nfound && *n < 3; i++)
-            fixes[(*n)++] = x.found[i];
+        if (!rc)
+            *n = run_candidates(&x, fixes, *n);
+        forget_candidates(&x);
     }
     if (*n > 1) /* a pair may be faster than a single change */
         qsort(fixes, (size_t)*n, sizeof *fixes, faster);
-    free(x.found);
+    free(x.list);
     ss_cache_close(own);
     ss_request_free(&from.request);
     if (rc)
