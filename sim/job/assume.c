@@ -207,6 +207,11 @@ int ss_request_said(const struct ss_request *r, struct ss_asked *asked)
     return rc;
 }
 
+int ss_assume_may_apply(const struct ss_request *r)
+{
+    return is_typed(r) || gives(r, "--recipe");
+}
+
 int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked)
 {
     return asked->job.platform[0] && (asked->recipe == SS_RECIPE_AUTO || is_typed(r));

@@ -40,16 +40,24 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
     return SS_OK;
 }
 
-int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
+static int add_word(struct ss_request *r, const char *text, int line, const struct ss_flag_setter *setter,
+                    struct ss_error *err)
 {
-    SS_TRY(r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err));
     char *copy = strdup(text);
+
     if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
         free(copy);
         return ss_nomem(err);
     }
-    r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line, ss_flag_setter_of(text)};
+    r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line, setter};
     return SS_OK;
+}
+
+int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
+{
+    int rc = r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err);
+
+    return rc ? rc : add_word(r, text, line, ss_flag_setter_of(text), err);
 }
 
 static int copy_place(struct ss_request *to, const struct ss_request_place *place, struct ss_error *err)
@@ -72,7 +80,7 @@ int ss_request_append(struct ss_request *to, const struct ss_request *r, struct 
     for (size_t i = 0; i < r->n && !rc; i++) {
         for (; place < r->word[i].place && !rc; place++)
             rc = copy_place(to, &r->place[place + 1], err);
-        SS_THEN(rc, ss_request_add(to, r->word[i].text, r->word[i].line, err));
+        SS_THEN(rc, add_word(to, r->word[i].text, r->word[i].line, r->word[i].setter, err));
     }
     for (place++; place < r->nplaces && !rc; place++)
         rc = copy_place(to, &r->place[place], err);

@@ -56,6 +56,8 @@ static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_platform *platform;
     struct ss_stack *stack;
 
+    if (!ss_assume_may_apply(&w->request))
+        return SS_OK;
     int rc = ss_request_said(&w->request, &asked);
     if (rc || !ss_assume_applies(&w->request, &asked)) /* what is wrong is told when all words are read */
         return rc == SS_ERR_NOMEM ? ss_nomem(err) : SS_OK;

@@ -29,8 +29,9 @@ static int is_kept(const struct ss_plan_builder *b)
            !ss_job_is_placed(b->plan->job);
 }
 
-/* Mixes in what is read of the machine: its links, and what collectives and stacks make of them. The job
- * names the files; a platform with routes one by one is known by its address. */
+/* Mixes in what is read of the machine: its links, and what collectives make of them. Of the stack, groups read one prop and
+ * collectives what `net` has; a dispatcher has no part in a plan without experts. The job names the files; a platform with routes one
+ * by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;
@@ -41,8 +42,11 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
         ss_cache_mix(key, ss_bits_of(value));
     }
     ss_cache_mix(key, by_place ? (uint64_t)(uintptr_t)p : 0);
-    ss_cache_mix_bytes(key, &b->net, sizeof b->net);
-    ss_cache_mix_bytes(key, b->plan->stack, sizeof *b->plan->stack);
+    struct ss_net net = b->net;
+    net.dispatch_sms = net.dispatch_rate = net.dispatch_rate_beside = net.dispatch_kernels = 0;
+    net.dispatch_rounds = net.combine_rounds = 0;
+    ss_cache_mix_bytes(key, &net, sizeof net);
+    ss_cache_mix(key, ss_bits_of(b->plan->stack->nccl_pat));
 }
 
 /* Makes the key over all that is read on the way to classes, or to groups: the whole job, without the parts
@@ -57,6 +61,7 @@ static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
     job.micro_batch = job.global_batch = 0;
     memset(&job.recompute, 0, sizeof job.recompute);
     job.spread = 0;
+    memset(job.stack, 0, sizeof job.stack);
     mix_machine(&key, b);
     ss_cache_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
     ss_cache_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);

@@ -2,7 +2,11 @@
 /* Finds on how few GPUs of a platform the weights, gradients and optimizer states of a model fit, by
  * trying layouts. */
 #include "base/base.h"
+#include "cost/rank_cost.h"
+#include "layers/kinds.h"
 #include "plan/bounds.h"
+#include "stepsim/job.h"
+#include "stepsim/parameters.h"
 #include "stepsim/result.h"
 #include "study/study_internal.h"
 
@@ -10,6 +14,8 @@
 #define MOST_TP 8
 
 #define ROUNDING 1e-9
+#define OTHERWISE                                                                                            \
+    0.02 /* a share of the parameters: as many at most may be counted here and lie on no rank, as a router of one expert */
 #define MOST_LAYOUTS 64 /* of a number of GPUs: powers of two up to MOST_TP and MOST_GPUS */
 
 struct layout {
@@ -161,16 +167,37 @@ static void try_gpus(const struct ss_scenario *s, struct ss_cache *cache, int no
     }
 }
 
+/* Returns how many bytes all GPUs together have at least in any layout, where each parameter, its gradient and its states are on
+ * one of them or on several; 0: not known. */
+static double bytes_of_all(const struct ss_scenario *s)
+{
+    struct ss_job job = *s->job;
+    int apart = job.dp.fsdp || job.dp.sharding > SS_SHARD_OPTIM || job.optimizer.kind != SS_OPTIMIZER_ADAM ||
+                job.offload.optimizer > 0 || job.offload.params || job.offload.swap || job.fp8_param_gather;
+    if (apart || ss_job_encodes(&job) || ss_layer_any_other(&job.model))
+        return 0;
+    job.dp.distributed_optimizer = 1; /* as every layout has it */
+    const struct ss_parameter_bytes each = ss_parameter_bytes(&job, s->stack);
+    double params =
+        ss_model_parameters(&job.model, ss_model_padded_vocab(&job.model, job.vocab_divisible_by, 1));
+    return (1 - OTHERWISE) * params * (each.weight + each.grad + each.states);
+}
+
 static void find(const struct ss_scenario *s, struct ss_cache *cache, struct ss_smallest *out)
 {
     const double capacity = ss_platform_card(s->platform)->device_memory;
+    const double all = bytes_of_all(s);
     int full = ss_platform_file_gpus(s->platform);
     for (int some = 1; some < full; some *= 2) {
+        if (all > some * capacity)
+            continue;
         try_gpus(s, cache, 1, some, capacity, out);
         if (out->bytes <= capacity)
             return;
     }
     for (int nodes = 1; nodes * full <= MOST_GPUS; nodes *= 2) {
+        if (all > (double)nodes * full * capacity)
+            continue;
         try_gpus(s, cache, nodes, full, capacity, out);
         if (out->bytes <= capacity)
             return;

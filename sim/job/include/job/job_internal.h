@@ -54,6 +54,8 @@ struct ss_assume {
 };
 /* Reads words into *asked, but for those that take others away, which may be assumed ones. Returns why it cannot. */
 int ss_request_said(const struct ss_request *r, struct ss_asked *asked);
+/* Whether words may leave something open that is assumed, before they are read. */
+int ss_assume_may_apply(const struct ss_request *r);
 /* Whether what words leave open is assumed: people typed them, or they ask for it by --recipe auto. */
 int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked);
 /* Makes *out, which must not be initialised, the words with what is assumed before them, in places that say whence: the precision
