@@ -29,20 +29,21 @@ static int is_kept(const struct ss_plan_builder *b)
            !ss_job_is_placed(b->plan->job);
 }
 
-/* Mixes in what is read of the machine: its links, and what collectives make of them. Of the stack, groups read one prop and
- * collectives what `net` has; a dispatcher has no part in a plan without experts. The job names the files; a platform with routes one
- * by one is known by its address. */
+/* Mixes in what is read of the machine: its props, and what collectives make of them. Of the stack, groups read one prop and
+ * collectives what `net` has; a dispatcher has no part in a plan without experts. A platform with routes one by one is known by its
+ * address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;
-    const int by_place = !ss_platform_is_template(p);
-    for (int prop = 0; prop < SS_PROP_COUNT; prop++) {
-        int owner = ss_prop_at(prop)->owner;
-        double value = owner == SS_OF_LINK || owner == SS_OF_CLUSTER ? ss_platform_get(p, prop) : 0;
-        ss_cache_mix(key, ss_bits_of(value));
-    }
-    ss_cache_mix(key, by_place ? (uint64_t)(uintptr_t)p : 0);
     struct ss_net net = b->net;
+    for (int prop = 0; prop < SS_PROP_COUNT; prop++)
+        if (ss_prop_at(prop)->owner != SS_OF_STACK)
+            ss_cache_mix(key, ss_bits_of(ss_platform_get(p, prop)));
+    ss_cache_mix(key, ss_platform_is_template(p) ? 0 : (uint64_t)(uintptr_t)p);
+    ss_cache_mix_bytes(key, net.library, sizeof *net.library);
+    ss_cache_mix(key, net.card != NULL);
+    net.card = NULL;
+    net.library = NULL;
     net.dispatch_sms = net.dispatch_rate = net.dispatch_rate_beside = net.dispatch_kernels = 0;
     net.dispatch_rounds = net.combine_rounds = 0;
     ss_cache_mix_bytes(key, &net, sizeof net);
@@ -60,8 +61,16 @@ static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
     struct ss_job job = *plan->job;
     job.micro_batch = job.global_batch = 0;
     memset(&job.recompute, 0, sizeof job.recompute);
-    job.spread = 0;
+    memset(&job.offload, 0, sizeof job.offload);
+    memset(&job.graphs, 0, sizeof job.graphs);
+    memset(&job.moe, 0, sizeof job.moe); /* no plan with experts is kept */
     memset(job.stack, 0, sizeof job.stack);
+    job.spread = 0;
+    job.dp.grad_reduce_fp32 = 0;
+    if (job.cp == 1) { /* nobody sends keys and values */
+        memset(&job.cp_comm_type, 0, sizeof job.cp_comm_type);
+        memset(&job.attention, 0, sizeof job.attention);
+    }
     mix_machine(&key, b);
     ss_cache_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
     ss_cache_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
