@@ -22,6 +22,7 @@ void ss_flag_of_setter(const struct ss_flag_setter *s, struct ss_flag *out)
     out->setter = s;
 }
 
+/* A flag of a group by its name without "--". */
 static void from_group(const struct ss_flag_group *g, const char *name, size_t len, struct ss_flag *out)
 {
     snprintf(out->name, sizeof(out->name), "--%.*s", (int)len, name);
@@ -62,20 +63,37 @@ int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
     return 0;
 }
 
-static int find_in_groups(const struct ss_flag_group *g, const char *name, struct ss_flag *out)
+/* The group of a table that has the name, of `len` bytes and without "--"; NULL: none. */
+static const struct ss_flag_group *find_group(const struct ss_flag_group *g, const char *name, size_t len)
 {
-    size_t want = strlen(name + 2);
-
-    for (; g->names; g++) {
+    for (; g->names && len; g++) {
         const char *p = g->names, *word;
-        size_t len;
-        while ((word = next_name(&p, &len)) != NULL)
-            if (len == want && !memcmp(word, name + 2, len)) {
-                from_group(g, word, len, out);
-                return 1;
-            }
+        size_t n;
+        while ((word = next_name(&p, &n)) != NULL)
+            if (n == len && !memcmp(word, name, len))
+                return g;
     }
-    return 0;
+    return NULL;
+}
+
+static int find_in_groups(const struct ss_flag_group *table, const char *name, struct ss_flag *out)
+{
+    size_t len = strlen(name + 2);
+    const struct ss_flag_group *g = find_group(table, name + 2, len);
+
+    if (g)
+        from_group(g, name + 2, len, out);
+    return g != NULL;
+}
+
+const struct ss_flag_group *ss_flag_group_of(const char *word)
+{
+    return strncmp(word, "--", 2) ? NULL : find_group(ss_flag_groups, word + 2, strcspn(word + 2, "="));
+}
+
+void ss_flag_of_group(const struct ss_flag_group *g, const char *word, struct ss_flag *out)
+{
+    from_group(g, word + 2, strcspn(word + 2, "="), out);
 }
 
 const struct ss_flag_setter *ss_flag_setter_of(const char *word)

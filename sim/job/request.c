@@ -40,24 +40,26 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
     return SS_OK;
 }
 
-static int add_word(struct ss_request *r, const char *text, int line, const struct ss_flag_setter *setter,
-                    struct ss_error *err)
+/* Adds a copy of the word at the last place. */
+static int add_word(struct ss_request *r, struct ss_request_word word, struct ss_error *err)
 {
-    char *copy = strdup(text);
-
-    if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
-        free(copy);
+    word.text = strdup(word.text);
+    word.place = r->nplaces - 1;
+    if (!word.text || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
+        free(word.text);
         return ss_nomem(err);
     }
-    r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line, setter};
+    r->word[r->n++] = word;
     return SS_OK;
 }
 
 int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err)
 {
+    struct ss_request_word word = {.text = (char *)text, .line = line, .setter = ss_flag_setter_of(text)};
     int rc = r->nplaces ? SS_OK : ss_request_add_place(r, NULL, err);
 
-    return rc ? rc : add_word(r, text, line, ss_flag_setter_of(text), err);
+    word.group = word.setter ? NULL : ss_flag_group_of(text);
+    return rc ? rc : add_word(r, word, err);
 }
 
 static int copy_place(struct ss_request *to, const struct ss_request_place *place, struct ss_error *err)
@@ -80,7 +82,7 @@ int ss_request_append(struct ss_request *to, const struct ss_request *r, struct 
     for (size_t i = 0; i < r->n && !rc; i++) {
         for (; place < r->word[i].place && !rc; place++)
             rc = copy_place(to, &r->place[place + 1], err);
-        SS_THEN(rc, add_word(to, r->word[i].text, r->word[i].line, r->word[i].setter, err));
+        SS_THEN(rc, add_word(to, r->word[i], err));
     }
     for (place++; place < r->nplaces && !rc; place++)
         rc = copy_place(to, &r->place[place], err);
@@ -127,6 +129,10 @@ int ss_request_flag(const struct ss_request *r, size_t i, struct ss_flag *out)
 
     if (r->word[i].setter && !program) {
         ss_flag_of_setter(r->word[i].setter, out);
+        return 1;
+    }
+    if (r->word[i].group && !program) {
+        ss_flag_of_group(r->word[i].group, text, out);
         return 1;
     }
     size_t n = strcspn(text, "=");

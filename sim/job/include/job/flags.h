@@ -80,6 +80,9 @@ int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out);
 /* Returns what the flag of a word, "--tp" or "--tp=4", sets; NULL: it is none that sets something. */
 const struct ss_flag_setter *ss_flag_setter_of(const char *word);
 void ss_flag_of_setter(const struct ss_flag_setter *s, struct ss_flag *out);
+/* Returns the row of ss_flag_groups that has the flag of a word; NULL: none. */
+const struct ss_flag_group *ss_flag_group_of(const char *word);
+void ss_flag_of_group(const struct ss_flag_group *g, const char *word, struct ss_flag *out);
 /* By name with "--"; 0 when there is none. */
 int ss_flag_find(const char *name, struct ss_flag *out);
 /* Likewise among the flags that programs have. */

@@ -32,12 +32,15 @@ struct ss_request_place {
     int program;
 };
 struct ss_flag_setter;
+struct ss_flag_group;
 struct ss_request_word {
     char *text;
     int place; /* index into ss_request.place; it never falls from one word to the next */
     int line;  /* of the file; 0 on the command line */
     const struct ss_flag_setter
         *setter; /* the library's: what the flag sets; NULL: not looked for, or nothing */
+    const struct ss_flag_group
+        *group; /* the library's: flags that set nothing and are treated as this one; NULL likewise */
 };
 /* Owned by the caller of ss_request_init; the texts belong to the request. */
 struct ss_request {
