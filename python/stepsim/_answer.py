@@ -16,7 +16,7 @@ PICTURES = {
     'capacity': {'picture': '--svg'}, 'validate': {'picture': '--svg'},
     'schedule compare': {'gantt': '--gantt'}, 'schedule search': {'gantt': '--gantt'},
 }
-PAGES = ('run', 'compare', 'sweep', 'capacity')
+PAGES = ('run', 'compare', 'sweep', 'search', 'capacity')
 
 
 class Svg(str):

@@ -20,8 +20,8 @@ valid-data-path valid-data validation-set-names virtual-optimizer'''.split())
 # Flags of the program that write files, by command; `picture` is the first.
 FILES = {
     'run': ('gantt', 'memory', 'card', 'width', 'report', 'trace', 'kineto-trace', 'ranks-csv', 'window', 'color-by'),
-    'compare': ('svg', 'card', 'width', 'report', 'csv'), 'sweep': ('svg', 'width', 'report', 'csv'), 'search': ('svg', 'width', 'csv'),
-    'capacity': ('svg', 'width', 'report', 'csv'), 'validate': ('svg', 'width', 'csv'),
+    'compare': ('svg', 'card', 'width', 'report', 'csv'), 'sweep': ('svg', 'width', 'report', 'csv'),
+    'search': ('svg', 'width', 'report', 'csv'), 'capacity': ('svg', 'width', 'report', 'csv'), 'validate': ('svg', 'width', 'csv'),
 }
 # Those of them whose values are NAME=VALUE.
 MAPPED = ('set', 'scale', 'env')

@@ -259,7 +259,8 @@ static const struct cli_command commands[] = {
      "0 predictions can run\n1 something that they need is wrong\n2 usage", "stepsim doctor"},
     {"list", "names of models, platforms, cards, stacks and schedules",
      "Prints the names that --model, --platform, --stack and --schedule know. Each of these flags takes a path to a file of the same kind as "
-     "well. Cards are what platforms name by ss.card.base. Props are the values that --set changes.",
+     "well. Of a model it tells parameters, layers x hidden size, and the vocabulary. Cards are what platforms name by ss.card.base. Props "
+     "are the values that --set changes.",
      "milliseconds", NULL, "stepsim list models"},
     {"help", "help of all commands, of one command, or of one of its verbs",
      "Prints the help of all commands, of one, or of one verb. The word \"all\" behind them adds the rare options. Manual pages and shell "

@@ -25,9 +25,8 @@ static int describe_model(const char *name, char *buf, size_t size, struct ss_er
     if (rc)
         return rc;
     rows = m.vocab_size + m.extra_vocab_size;
-    snprintf(buf, size, "%s, %d layers of %d, heads %d/%d",
-             ss_report_parameters(&m, rows, "", parameters, sizeof parameters), m.num_layers, m.hidden_size,
-             m.num_attention_heads, m.num_query_groups);
+    snprintf(buf, size, "%s, %d x %d, vocab %d",
+             ss_report_parameters(&m, rows, "", parameters, sizeof parameters), m.num_layers, m.hidden_size, rows);
     return SS_OK;
 }
 
@@ -174,8 +173,8 @@ static int list_text(const char *what, const struct ss_display *view, FILE *out,
     return rc ? rc : ss_report_done(out, err);
 }
 
-/* Adds a model's parameters, with the parts that some publishers leave out. */
-static void add_parameters(json_t *o)
+/* Adds a model's shape, and its parameters with the parts that some publishers leave out. */
+static void add_facts(json_t *o)
 {
     struct ss_parameter_counts n;
     struct ss_model m;
@@ -188,6 +187,8 @@ static void add_parameters(json_t *o)
     if (rc)
         return; /* it has just been described */
     ss_model_count(&m, m.vocab_size + m.extra_vocab_size, &n);
+    SS_PUT(o, SS_SAME(&m, num_layers), SS_SAME(&m, hidden_size), SS_SAME(&m, num_attention_heads),
+           SS_SAME(&m, num_query_groups), SS_KEY("vocab_size", m.vocab_size + m.extra_vocab_size));
     SS_PUT(o, SS_KEY("parameters", (int64_t)n.total), SS_KEY("active_parameters", (int64_t)n.active),
            SS_KEY("input_parameters", (int64_t)n.input), SS_KEY("output_parameters", (int64_t)n.output),
            SS_KEY("mtp_parameters", (int64_t)n.mtp), SS_KEY("mtp_active_parameters", (int64_t)n.mtp_active));
@@ -203,7 +204,7 @@ static int list_json(const char *what, FILE *out, struct ss_error *err)
         json_t *array = json_array();
         int rc = each(&families[i], collect_line, array, err);
         for (size_t k = 0; families[i].describe == describe_model && k < json_array_size(array); k++)
-            add_parameters(json_array_get(array, k));
+            add_facts(json_array_get(array, k));
         SS_PUT(o, SS_KEY(families[i].name, array));
         if (rc) {
             ss_json_free(o);

@@ -198,6 +198,10 @@ class Drawn(unittest.TestCase):
         self.assertIn('<svg', answer.svg()._repr_svg_())
         self.assertIn('srcdoc="&lt;', answer.report()._repr_html_())
         self.assertIn('<svg', stepsim.compare(others={'tp': 2}, **SMALL).svg())
+        found = self.file('s.html')
+        best = stepsim.search(report=found, **{**SMALL, 'tp': [1, 2], 'pp': 1, 'gbs': 16})
+        with open(found, encoding='utf-8') as f:
+            self.assertEqual(f.read(), best.report())
         self.assertIn(' width="640"', stepsim.sweep(**{**SMALL, 'tp': [2, 4]}).svg(width=640))
         two = self.file('two.svg')
         self.assertIn(' width="700" height="2640"', stepsim.compare(dict(SMALL), dict(SMALL, tp=2), card=two, width=700).svg('card', width=700))
