@@ -26,7 +26,8 @@ static int describe_model(const char *name, char *buf, size_t size, struct ss_er
         return rc;
     rows = m.vocab_size + m.extra_vocab_size;
     snprintf(buf, size, "%s, %d x %d, vocab %d",
-             ss_report_parameters(&m, rows, "", parameters, sizeof parameters), m.num_layers, m.hidden_size, rows);
+             ss_report_parameters(&m, rows, "", parameters, sizeof parameters), m.num_layers, m.hidden_size,
+             rows);
     return SS_OK;
 }
 
