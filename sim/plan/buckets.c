@@ -231,7 +231,8 @@ static int only_bucket(const struct dp_group *d, int chunk, double all, double g
 }
 
 /* Adds the buckets of a chunk in the order of the backward: output layer, layers, embedding. A bucket takes
- * whole layers until it has its size; the last bucket takes the rest. */
+ * whole layers until it has its size; the last bucket takes the rest. Where parameters are gathered in fp8,
+ * buckets count these alone, and all others go with the last one, the output layer too. */
 static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct params layers)
 {
     const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
@@ -239,6 +240,10 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
     struct params own = {
         d->comm == SS_COMM_EDP ? params_of(d, chunk)->expert_loss : params_of(d, chunk)->loss, 0};
     double size = bucket_size(d), rest = all - own.all - layers.all;
+    if (d->how.fp8_apart) {
+        rest = all - layers.gemm;
+        own.all = 0;
+    }
     int left = cc->nlayers, last = left, bucket = 0, gathers = cc->ngather, status = SS_OK;
     int one = d->b->plan->stack->ddp_copies <= 0 && (pc->stage > 0 || chunk > 0);
     if (one || left == 0)
@@ -246,7 +251,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
     while (left > 0 && !status) {
         for (; left > 0 && own.all < size; left--) {
             const struct params layer = params_of_layer(d, chunk, left - 1);
-            own.all += layer.all;
+            own.all += d->how.fp8_apart ? layer.gemm : layer.all;
             own.gemm += layer.gemm;
             last = layer.all > 0 || rest > 0 ? left - 1 : last; /* the rest lies behind all layers */
         }
@@ -308,6 +313,8 @@ struct ss_replicas ss_plan_replicas(const struct ss_plan_builder *b, int comm, i
      * (reuse_grad_buf_for_mxfp8_param_ag, which mxfp8 needs: _post_param_sync of megatron/core/distributed/param_and_grad_buffer.py). */
     int shared = job->fp8_param_gather && ss_job_recipe(job) == SS_FP8_MXFP8;
     how.fp8_saving = job->fp8_param_gather && !shared ? bytes.weight - ss_job_quantized_bytes(job) : 0;
+    /* partition_buckets of megatron/core/distributed/param_and_grad_buffer.py, from core 0.9 on as the hooks. */
+    how.fp8_apart = job->fp8_param_gather && b->plan->stack->ddp_hooks > 0 && !ss_job_is_hybrid(job);
     how.cast = shared ? 2 * (bytes.weight + ss_job_quantized_bytes(job)) : 0;
     if (ss_job_is_hybrid(job)) {
         int sharded = comm == SS_COMM_EDP ? SS_COMM_EXPERT_FSDP : SS_COMM_FSDP,

@@ -191,6 +191,14 @@ static void test_sizes(void)
     CU_ASSERT_EQUAL(count_bytes(BUCKETS("megatron-bridge-25.09"), 2 * 3 * layer), 2 * 10); /* and gathers */
     CU_ASSERT_EQUAL(
         count_bytes(BUCKETS("megatron-bridge-25.09") "--ddp-bucket-size 300000000", 2 * 6 * layer), 2 * 4);
+    /* Fp8 parameters, gathered in 1 byte: three layers a bucket, ten times; the last has two layers, and all norms, the output layer and the
+     * embedding (128,512 rows) besides. */
+    const char *fp8 = BUCKETS("megatron-bridge-25.09") FP8 "--fp8-param-gather";
+    const double gemms = layer - 2 * 4096, others = (2 * 32 + 1) * 4096. + 2 * 128512 / 4 * 4096.;
+    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * 3 * gemms), 10);
+    CU_ASSERT_EQUAL(count_bytes(fp8, 3 * gemms), 10);
+    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * (2 * gemms + others)), 1);
+    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * gemms + 2 * others), 1);
 }
 
 /* Stages begin at once to reduce gradients where Megatron's interleaved schedule does it beside the backward, and nothing says no. */

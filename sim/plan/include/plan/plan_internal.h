@@ -197,6 +197,7 @@ struct ss_replicas {
         param_bytes;   /* bytes of a parameter in the reduction and in the gather, divided by FSDP's shards */
     double fp8_saving; /* bytes that the gather saves for a parameter of a GEMM */
     double cast;       /* bytes that move for a gathered parameter of a GEMM before it is used */
+    int fp8_apart;     /* 1: fp8 parameters have buckets of their own, of which the last takes all others */
     int scatter;       /* 1: a rank steps on its share: gradients are scattered and parameters gathered */
     int reduce;        /* SS_COLL_* of the gradients */
     int reduce_early, gather_late; /* 1: beside compute */
