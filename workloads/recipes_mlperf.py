@@ -20,7 +20,7 @@ CARD = re.compile(r"config_\S*?(GB200|GB300|B200|B300|H100|H200)")
 SWITCHES = [("ub_tp_comm_overlap", "--tp-comm-overlap"), ("account_for_embedding_in_pipeline_split", "--account-for-embedding-in-pipeline-split"),
             ("account_for_loss_in_pipeline_split", "--account-for-loss-in-pipeline-split"), ("use_distributed_optimizer", "--use-distributed-optimizer"),
             ("overlap_grad_reduce", "--overlap-grad-reduce"), ("overlap_param_gather", "--overlap-param-gather"),
-            ("use_precision_aware_optimizer", "--use-precision-aware-optimizer")]
+            ("use_precision_aware_optimizer", "--use-precision-aware-optimizer"), ("fused_single_qkv_rope", "--fused-single-qkv-rope")]
 OF_EXPERTS = [("moe_grouped_gemm", "--moe-grouped-gemm"), ("moe_permute_fusion", "--moe-permute-fusion"), ("moe_router_fusion", "--moe-router-fusion"),
               ("use_transformer_engine_op_fuser", "--use-transformer-engine-op-fuser"),
               ("moe_router_force_load_balancing", "--moe-router-force-load-balancing"),

@@ -210,10 +210,10 @@ static int read_flags(const struct ss_table_row *r, struct ss_request *out)
     return rc;
 }
 
-/* What no column says and no table prints: how many parameters a data-parallel bucket has. */
-#define BUCKETS "--ddp-bucket-size"
+/* What no column says and no table prints: how many parameters a data-parallel bucket has, and a fused kernel. */
+#define UNPRINTED "--ddp-bucket-size --fused-single-qkv-rope"
 
-/* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else BUCKETS
+/* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else UNPRINTED
  * and those of overlaps that the row leaves open. */
 static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, const char *only, int must,
                        struct ss_request *out)
@@ -260,7 +260,7 @@ static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
     if (unknown)
         rc = add_nearest(r, csv, NULL, 0, out);
     else
-        rc = add_nearest(r, csv, tp ? "--tp-comm-overlap " BUCKETS : BUCKETS, SS_RECIPE_RELEASE, out);
+        rc = add_nearest(r, csv, tp ? "--tp-comm-overlap " UNPRINTED : UNPRINTED, SS_RECIPE_RELEASE, out);
     if (dp)
         SS_THEN(rc, add_nearest(r, csv,
                                 "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",

@@ -147,6 +147,16 @@ int ss_job_autocasts(const struct ss_job *job, const struct ss_stack *stack)
            job->dp.sharding <= SS_SHARD_OPTIM && (stack->te_layers <= 0 || job->transformer_local);
 }
 
+int ss_job_fuses_qkv_rope(const struct ss_job *job, const struct ss_stack *stack)
+{
+    const struct ss_model *m = &job->model;
+    int joint =
+        stack->te_layers > 0 && !job->transformer_local && stack->split_linear <= 0 && m->kv_lora_rank == 0;
+    int between = m->qk_norm > SS_QK_NORM_NONE || m->attention_gate > 0 || m->full_unturned > 0;
+    return job->fused_qkv_rope && joint && !between && m->position == SS_POSITION_ROPE &&
+           job->packed.law == SS_PACKED_NONE;
+}
+
 int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack)
 {
     int delayed = ss_job_recipe(job) == SS_FP8_DELAYED && stack->te_layers > 0 && !(stack->fp8_dynamic > 0);

@@ -7,6 +7,9 @@
 
 #define BY_MODULE "without --fine-grained-activation-offloading"
 #define NO_LAYERS "without --cpu-offloading-num-layers"
+#define NO_ROPE                                                                                              \
+    "without Transformer Engine's joint layer of Q, K and V that are turned; with norms or a gate behind "   \
+    "it, layers that turn nothing, or packed rows"
 #define NO_STAGES "without pipeline stages (--pp)"
 
 static int given(const struct ss_finish *f, const char *flag)
@@ -93,6 +96,7 @@ void ss_job_note_idle(struct ss_finish *f)
          "under FSDP, which gathers and reduces layers"},
         {job->moe.op_fuser && !fuses_experts(job), "--use-transformer-engine-op-fuser",
          "without gated experts in mxfp8 and --moe-grouped-gemm: what else is fused the stack says"},
+        {job->fused_qkv_rope && !ss_job_fuses_qkv_rope(job, f->stack), "--fused-single-qkv-rope", NO_ROPE},
         {experts && job->model.shared_expert_ffn_hidden_size == 0, "--moe-shared-expert-gate",
          "without shared experts"},
         {!experts, "--activation-func-clamp-value", "without --num-experts: it is priced of experts alone"},

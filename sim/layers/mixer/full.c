@@ -55,7 +55,7 @@ static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss
     /* keys and values are expanded, and their gradients added up */
     if (s->stack->repeats_kv > 0 && a->heads > a->groups) {
         ss_op_traffic(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
-    } else if (s->stack->split_linear > 0) {
+    } else if (s->stack->split_linear > 0 || s->rope_fused) {
         ss_op_traffic(op, 0, 0, 0, 0);
     } else if (s->te) {
         te_layout(op, s, a, q, kv);
@@ -106,7 +106,11 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
         return;
     }
     qk_norm(ops, s, a);
-    if (s->rope && !a->unturned) { /* also where only a part of a head is rotated: the rest is copied */
+    if (s->rope_fused) { /* it reads the joint tensor and writes Q, K and V, and their gradients into one again */
+        struct ss_op *op = ss_op_kernels(ops, "rope", q + 2 * k, q + 2 * k, 1, 1);
+        op->forward_fresh = op->backward_fresh = (q + 2 * k) / 2;
+    } else if (s->rope &&
+               !a->unturned) { /* also where only a part of a head is rotated: the rest is copied */
         int apart = s->te && s->model->yarn > 0, kernels = (int)s->stack->rope_kernels;
         double qk = q + k, passes = s->stack->rope_passes;
         double strided = apart ? SS_TURNED_STRIDED * qk / (2 * s->e) : 0;

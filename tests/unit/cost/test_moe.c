@@ -432,6 +432,26 @@ static void test_own_operators(void)
     CU_ASSERT_EQUAL(find(&ops, "rope")->forward_bytes, 2 * TOKENS * 20 * 64 * 2);
 }
 
+/* One kernel reads 24 heads of 64 channels of the joint tensor and writes them apart, and their gradients the other way: no copies are
+ * left, of YaRN either. A norm of queries and keys stands between, and nothing is fused. */
+static void test_joint_rope(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    setting_make(&t);
+    t.job.model.yarn = t.stack.te_layers = t.job.fused_qkv_rope = 1;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, MOE, &ops);
+    const struct ss_op *rope = find(&ops, "rope"), *layout = find(&ops, "layout");
+    CU_ASSERT(rope->forward_bytes == 2 * TOKENS * 24 * 64 * 2 && rope->backward_bytes == rope->forward_bytes);
+    CU_ASSERT(rope->forward_kernels == 1 && rope->backward_kernels == 1);
+    CU_ASSERT(strides(rope, 0, 0, 0) && layout->forward_bytes + layout->backward_bytes == 0);
+    t.job.model.qk_norm = SS_QK_NORM_HEAD;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, MOE, &ops);
+    CU_ASSERT(find(&ops, "layout")->forward_bytes > 0 && find(&ops, "rope")->forward_kernels == 12);
+}
+
 static int has(const struct ss_ops *ops, const char *name)
 {
     for (int i = 0; i < ops->n; i++)
@@ -788,6 +808,7 @@ SUITE(moe)
                            {"streams beside a collective", test_streams_beside},
                            {"joined by torch.cat", test_joined},
                            {"operators of their own", test_own_operators},
+                           {"rotary embedding of the joint tensor", test_joint_rope},
                            {"padded by the dispatcher", test_padded_by_dispatcher},
                            {"parameters of a rank", test_parameters},
                            {"router in fp32", test_router_fp32},

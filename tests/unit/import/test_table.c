@@ -407,7 +407,7 @@ static void test_gradients_recipe(void)
     ss_notes_free(&notes);
 }
 
-/* No column says how many parameters a bucket has: that is the release's recipe, unless the row's flags say it. */
+/* No column says how many parameters a bucket has, or a fused kernel: that is the release's recipe, unless the row's flags say it. */
 static void test_buckets_recipe(void)
 {
     static const struct {
@@ -432,6 +432,7 @@ static void test_buckets_recipe(void)
         struct ss_table *t = table_parse(text, &notes);
         CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
         CU_ASSERT_EQUAL(asked.job.dp.bucket_size, rows[i].bucket);
+        CU_ASSERT_EQUAL(asked.job.fused_qkv_rope, rows[i].bucket > 0);
         ss_table_free(t);
     }
     ss_notes_free(&notes);

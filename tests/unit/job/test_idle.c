@@ -66,6 +66,8 @@ static void test_idle(void)
         {"--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split --pp 2",
          "not active", 0},
         {"--use-transformer-engine-op-fuser --fp8-format e4m3 --fp8-recipe mxfp8", "fuser is not active", 1},
+        {"--fused-single-qkv-rope --qk-layernorm", "qkv-rope is not active", 1},
+        {"--fused-single-qkv-rope", "qkv-rope is not active", 0},
         {"--use-transformer-engine-op-fuser --fp8-format e4m3 --fp8-recipe mxfp8 --num-experts 8 "
          "--moe-grouped-gemm",
          "not active", 0},

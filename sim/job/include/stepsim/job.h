@@ -122,6 +122,9 @@ int ss_job_fsdp_once(const struct ss_job *job, const struct ss_stack *stack);
 int ss_job_experts_apart(const struct ss_job *job);
 /* Returns 1 when PyTorch's linear layers work in bf16 by autocast on fp32 parameters that are not sharded (ss.default.fp32_params). */
 int ss_job_autocasts(const struct ss_job *job, const struct ss_stack *stack);
+/* Returns 1 when one kernel of Transformer Engine parts the joint tensor of queries, keys and values and turns
+ * queries and keys (--fused-single-qkv-rope; Megatron core's SelfAttention.forward says where it can). */
+int ss_job_fuses_qkv_rope(const struct ss_job *job, const struct ss_stack *stack);
 /* Returns who reduces the largest values of fp8 tensors behind every slot: 1 the tensor and context ranks, 2
  * the ranks of all replicas, 0 nobody (another precision or recipe, or a stack that does not). */
 int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack);

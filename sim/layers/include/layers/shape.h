@@ -33,6 +33,7 @@ struct ss_shape {
         row;
     double positions; /* rows of the learned position table, 0: none */
     int gated, rope, tied;
+    int rope_fused;                   /* one kernel parts Q, K and V and turns queries and keys */
     int qkv_bias, out_bias, mlp_bias; /* biases of these linear layers */
     int norm_vectors;                 /* weight vectors of a norm, each of the norm's width */
     double attention_dropout, hidden_dropout;
