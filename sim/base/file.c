@@ -23,7 +23,10 @@ int ss_file_fail(struct ss_error *err, const char *path, const char *what, int e
     return SS_ERR_IO;
 }
 
-int ss_file_why(FILE *stream)
+/* Returns errno's value for a stream that has ferror(). The error may be old, so the function writes one more
+ * byte to get it again; the file is incomplete and nobody reads that byte. Returns EIO where the system gives
+ * no reason. */
+static int why_of(FILE *stream)
 {
     errno = 0;
     if (putc('\n', stream) == EOF || fflush(stream))
@@ -37,7 +40,7 @@ int ss_text_written(FILE *stream, const char *what, struct ss_error *err)
     if (!ferror(stream))
         return SS_OK;
     snprintf(text, sizeof text, "write %s", what);
-    return ss_file_fail(err, NULL, text, ss_file_why(stream));
+    return ss_file_fail(err, NULL, text, why_of(stream));
 }
 
 /* Reads the rest of f; *out gets room for the NUL. */
@@ -309,7 +312,7 @@ int ss_file_commit(struct ss_file_writer *w, struct ss_error *err)
     int rc = SS_OK, errnum = 0;
     const char *name = w->target ? w->target : "stdout";
     if (fflush(w->stream) || ferror(w->stream))
-        errnum = ss_file_why(w->stream);
+        errnum = why_of(w->stream);
     if (w->target && fclose(w->stream) && !errnum)
         errnum = errno ? errno : EIO;
     if (!errnum && w->temporary && rename(w->temporary, w->target))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees of the shipped documents, as the build has read them: libxml2 reads what has changed since. */
-#include <string.h>
-
 #include "base/xml.h"
 
 static const struct ss_xml_made *find_made(const char *text, size_t len)

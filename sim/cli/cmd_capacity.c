@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *o, struct ss_error *err)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "cli/cli.h"
 
 int cmd_doctor(int argc, char **argv, struct ss_error *err)

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 static int explain(const struct ss_run *run, const struct cli_flags *flags, struct ss_error *err)

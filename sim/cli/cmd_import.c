@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 
 #define REFUSED 1 /* exit status: flags were refused */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
 #include "cli/cli.h"
 
 static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a command line: from its words to the exit status. */
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shell completion: the scripts hand their words to "stepsim help --complete --", which knows all tables. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/verbs.h"
 
 /* The word under the cursor, which is to be completed. */

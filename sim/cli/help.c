@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Help as text for a terminal. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/verbs.h"
 
 #define WIDTH 80

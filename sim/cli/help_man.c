@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Manual pages, in the macros of man(7). */
-#include <ctype.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/verbs.h"
 
 /* Writes n bytes of text. A hyphen that the user types becomes \-, and no line begins with a dot or a

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes the job, stack and platform of a prediction from the words of a command line. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/cli.h"
 
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,

@@ -2,7 +2,6 @@
 /* What the process needs before its command runs. */
 #include <malloc.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 

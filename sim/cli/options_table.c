@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every option of the program beside those of a job. */
-#include <math.h>
-#include <stddef.h>
-
 #include "cli/cli.h"
 #include "cli/verbs.h"
 

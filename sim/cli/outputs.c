@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files of a program that may be interrupted. An interrupt removes the unfinished files. */
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/cli.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One guard for all files that the options of a command write. */
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 

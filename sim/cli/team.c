@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that mpirun started together with this one: the first one speaks for all. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "cli/cli.h"

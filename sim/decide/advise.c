@@ -5,9 +5,6 @@
  */
 #include "decide/advise.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "study/changes.h"

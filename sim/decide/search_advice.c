@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What helps the best layout beside its layout: the changes of explain that leave it as it is. */
-#include <stdlib.h>
-
 #include "base/base.h"
 #include "decide/advise.h"
 #include "decide/search_internal.h"

@@ -3,11 +3,6 @@
  * Predicts layouts by workers. The items are the leaves in the order of their bounds, once for each of
  * enum ss_find_way.
  */
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_state.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a search as text, JSON and CSV. */
-#include <string.h>
-
 #include "decide/advise.h"
 #include "decide/search_internal.h"
 #include "report/common.h"

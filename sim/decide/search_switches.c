@@ -4,8 +4,6 @@
  * as each applies and is legal there, so a set is searched as exactly as none; which set is best is found by trying
  * sets (search_sets.c).
  */
-#include <string.h>
-
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "job/recipe.h"

@@ -139,7 +139,9 @@ static int read_list(const char *text, int most, struct list *l, const char **wh
     return rc;
 }
 
-int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why)
+/* Reads Megatron's moe_freq_type: a whole number into *every, whose meaning the flag decides; or a
+ * Python-like list into *rule. *why gets the reason on SS_ERR_INPUT. */
+static int read_layers(const char *text, int *every, struct ss_layer_rule *rule, const char **why)
 {
     struct list l;
     int64_t n;
@@ -256,7 +258,7 @@ SS_FLAG_CALLED(layout)
 SS_FLAG_CALLED(moe_layer_freq)
 {
     struct ss_layer_rule rule;
-    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+    int every, rc = read_layers(values[0], &every, &rule, why);
 
     rule.period = every;
     if (!rc)
@@ -267,7 +269,7 @@ SS_FLAG_CALLED(moe_layer_freq)
 SS_FLAG_CALLED(linear_attention_freq)
 {
     struct ss_layer_rule rule;
-    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+    int every, rc = read_layers(values[0], &every, &rule, why);
 
     rule.period = every;
     if (!rc)
@@ -320,7 +322,7 @@ SS_FLAG_CALLED(dsa_kernels)
 SS_FLAG_CALLED(window_skip_freq)
 {
     struct ss_layer_rule rule;
-    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+    int every, rc = read_layers(values[0], &every, &rule, why);
 
     if (rc)
         return rc;

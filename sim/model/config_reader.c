@@ -122,7 +122,7 @@ void ss_config_positive(struct ss_config *c, const char *names, int high, int *o
     ss_config_size(c, names, ss_config_pick(c, names, key) != NULL, high, out);
 }
 
-void ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out)
+static void read_rate(struct ss_config *c, const char *names, int one_too, double *out)
 {
     char key[64];
     const json_t *v = ss_config_pick(c, names, key);
@@ -172,8 +172,8 @@ static void read_field(struct ss_config *c, const struct ss_model_field *f, stru
         else
             ss_config_bool(c, f->keys, out);
         break;
-    case SS_MODEL_IS_SHARE: ss_config_rate(c, f->keys, 1, out); break;
-    case SS_MODEL_IS_RATE: ss_config_rate(c, f->keys, 0, out); break;
+    case SS_MODEL_IS_SHARE: read_rate(c, f->keys, 1, out); break;
+    case SS_MODEL_IS_RATE: read_rate(c, f->keys, 0, out); break;
     case SS_MODEL_IS_MARK:
     case SS_MODEL_IS_LAYERS:
     case SS_MODEL_IS_TEXT:

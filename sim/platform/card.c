@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cards: what platform files name instead of telling the props of a card again. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 #define MAX_BASES 8

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* <cluster> with a topology: SimGrid makes its links and routes, and breaks down on numbers that do not fit. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 #define MAX_NUMBERS 64

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any other SimGrid platform: which hosts are the GPUs of which node, and the routes that SimGrid's kernel
  * gives. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/foreign.h"
 
 static int same_card(const struct ss_foreign_reader *r, const struct ss_props *props,

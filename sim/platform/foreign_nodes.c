@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts that are nodes: the file has the network between them, props of its outermost zone what is inside. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "platform/foreign.h"
 
 static double value(const struct ss_foreign_reader *r, int prop)

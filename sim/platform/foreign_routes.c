@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links and routes of a platform that is no template, as the kernel says. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/foreign.h"
 
 static const char *link_kind_prop(const struct ss_entry *link)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links and routes of a platform that is no template, as they are kept. */
-#include <string.h>
-
 #include "platform/foreign.h"
 
 int ss_foreign_no_memory(const struct ss_foreign_reader *r)

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <hwloc.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a platform of files that nodes wrote about themselves: it finds the kind of each file, and joins
  * them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 
 #define MAX_BYTES (64u << 20)

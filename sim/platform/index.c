@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of a platform file: hosts, routers, zones and links, including those that a <cluster> makes. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 SS_NAMES(ss_link_kind_name, SS_LINK_KIND_LIST, SS_SECOND)

@@ -2,8 +2,6 @@
 /* The file of a library of collectives: elements and attributes by tables. */
 #include "stepsim/library.h"
 
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 #define FOLDER "workloads/libraries"

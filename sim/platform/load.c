@@ -3,14 +3,12 @@
  * From XML to a platform: a template, a user's own file, or a difference: a zone that holds nothing but props, one of
  * them ss.base, is that platform with the other props changed. Any of them may be taken with fewer GPUs a node.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 #define MAX_BASES 8
 
-bool ss_variant_is(const struct ss_xml_node *root)
+/* A zone with the prop ss.base? */
+static bool is_variant(const struct ss_xml_node *root)
 {
     const struct ss_xml_node *zone = ss_zone_of(root);
 
@@ -168,9 +166,9 @@ static int load_base(const struct ss_xml_node *prop, const char *file,
     return rc;
 }
 
-int ss_variant_read(const struct ss_xml_node *root, const char *file,
-                    const struct ss_platform_options *options, int depth, struct ss_platform **out,
-                    struct ss_error *err)
+static int read_variant(const struct ss_xml_node *root, const char *file,
+                        const struct ss_platform_options *options, int depth, struct ss_platform **out,
+                        struct ss_error *err)
 {
     const struct ss_xml_node *zone = ss_zone_of(root);
     struct ss_platform *p = NULL;
@@ -211,7 +209,8 @@ static int wrong_gpus(const struct ss_platform *p, int gpus, struct ss_error *er
                                       : "start fewer processes a node, or take a platform with larger nodes");
 }
 
-int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
+/* Leaves `gpus` GPUs a node and their share of its NICs; 0 = all. */
+static int take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
 {
     int nics;
 
@@ -326,8 +325,8 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
     if (options != NULL && (options->nodes < 0 || options->nodes > SS_MAX_GPUS))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d nodes; 1 to %d are possible", options->nodes,
                        SS_MAX_GPUS);
-    if (ss_variant_is(ss_xml_root(doc)))
-        return ss_variant_read(ss_xml_root(doc), name, options, depth, out, err);
+    if (is_variant(ss_xml_root(doc)))
+        return read_variant(ss_xml_root(doc), name, options, depth, out, err);
     p = ss_calloc(1, sizeof(*p));
     if (p == NULL)
         return ss_nomem(err);
@@ -375,7 +374,7 @@ static int from_document(const struct ss_xml *doc, const char *name,
     SS_TRY(ss_platform_from_document(doc, name, options, 0, &p, err));
     if (options != NULL && options->card != NULL && options->card[0] != 0 && p->has_card)
         rc = check_card(p, options->card, err);
-    SS_THEN(rc, ss_variant_take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
+    SS_THEN(rc, take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
     SS_THEN(rc, join_nodes(p, err));
     if (rc) {
         ss_platform_free(p);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's topology XML, which NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE names: <system>, <cpu>, nested <pci>, <gpu> with
  * <nvlink>, <nic> with <net>. Clouds' files leave <gpu> and <nic> to the class of a <pci>. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 
 struct gpu {

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster from a few sizes, as a file that a person edits and SimGrid loads. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 #include "stepsim/text.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes a platform of one node from hwloc's facts and the card table. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 
 #define MAX_BYTES (64u << 20)

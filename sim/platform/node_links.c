@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NVLinks of a node from what its pairs of GPUs have, and what one link carries. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 
 void ss_nvlink_sum(struct ss_nvlink_matrix *m, int ngpus)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that are no template as a SimGrid platform: each GPU, NVLink and NIC by itself. */
-#include <stdio.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 #include "stepsim/text.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions that a platform answers. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 void ss_platform_base_name(const char *path, char *out, size_t size)

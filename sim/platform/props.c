@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ss. props of a platform file and of the cards that it names: strict reading. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 static const char *const kind_names[SS_LINK_KIND_COUNT] = {"nvlink", "nic", "uplink", "other"};

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of SimGrid's own attributes, which have more units than ss. props. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 struct scale {

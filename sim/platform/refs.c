@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Routes name hosts, gateways and links that exist, and every host reaches every other. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 struct edge {

@@ -3,8 +3,6 @@
  * Structure of a SimGrid platform, DTD 4.1: which tag may stand where, with which attributes.
  * SimGrid itself aborts on most mistakes, and often without a line.
  */
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 enum type {

@@ -11,10 +11,6 @@
  * of a leaf group, sender and receiver on different rails, the flow stays on the sender's NIC and
  * rail and reaches its GPU over the receiving node's fabric, rather than crossing the spine.
  */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 static int fabric_links_per_node(const struct ss_platform *p)

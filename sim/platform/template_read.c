@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a template from its XML and checks that the body is what the template says. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 
 #define WAY_OUT                                                                                              \

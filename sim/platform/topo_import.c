@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix that "nvidia-smi topo -m" prints: NVLinks between GPUs, and what is between GPUs and NICs. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/node_facts.h"
 
 #define WORD 48

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A platform as XML that SimGrid loads and ss_platform_load reads back to the same values. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "platform/platform_internal.h"
 #include "stepsim/text.h"
 

@@ -22,7 +22,7 @@ static void free_collective(struct ss_collective *c)
     free(c->members);
 }
 
-void ss_program_source_free(struct ss_program_source *source, const struct ss_program *p)
+static void free_source(struct ss_program_source *source, const struct ss_program *p)
 {
     if (!source)
         return;
@@ -45,7 +45,7 @@ void ss_program_free(struct ss_program *p)
 {
     if (!p)
         return;
-    ss_program_source_free(p->source, p);
+    free_source(p->source, p);
     for (int i = 0; p->templates && i < p->ntemplates; i++)
         if (!p->events || p->templates[i].events < p->events ||
             p->templates[i].events >= p->events + p->nevents)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of the program text, and tables of names. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "program/program_text.h"
 
 static bool is_space(char c)

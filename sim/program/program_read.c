@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the text form of a program, statement by statement. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "program/program_text.h"
 
 #define TEXT_MAX ((size_t)1 << 30)

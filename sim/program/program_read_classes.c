@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads templates, classes and their events of a program text. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "program/program_text.h"
 
 /* ---- events ---- */

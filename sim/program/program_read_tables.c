@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads links, paths, mixes, channels and collectives of a program text. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "program/program_text.h"
 
 /* Registers the name in word 1; "a second link 'x'" when there is one. */

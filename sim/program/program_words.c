@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the words of a statement: units, numbers, names, pairs of key and value. */
-#include <string.h>
-
 #include "program/program_text.h"
 
 const char *const ss_link_kind_words[SS_LINK_KIND_COUNT] = {[SS_LINK_FABRIC] = "nvlink",

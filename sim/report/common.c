@@ -8,8 +8,6 @@
 #include "stepsim/text.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 double ss_report_undisturbed_s(const struct ss_result *r)
 {

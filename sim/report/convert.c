@@ -41,7 +41,8 @@ static int find(const char *name, char *buf, size_t size)
     return 0;
 }
 
-int ss_convert_find(char *program, size_t size)
+/* Finds the program that converts. Returns its index in a list that begins with rsvg-convert, or -1: none is installed. */
+static int find_program(char *program, size_t size)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(programs); i++)
         if (find(programs[i], program, size))
@@ -159,8 +160,8 @@ int ss_convert_check(const char *path, struct ss_error *err)
 {
     char program[1024];
 
-    return !ss_convert_wanted(path) || ss_convert_find(program, sizeof program) >= 0 ? SS_OK
-                                                                                     : refuse(path, -1, err);
+    return !ss_convert_wanted(path) || find_program(program, sizeof program) >= 0 ? SS_OK
+                                                                                  : refuse(path, -1, err);
 }
 
 int ss_convert(FILE *svg, const char *path, FILE *out, struct ss_error *err)
@@ -168,7 +169,7 @@ int ss_convert(FILE *svg, const char *path, FILE *out, struct ss_error *err)
     int pdf = !strcasecmp(ending_of(path), ".pdf"), which;
     char program[1024];
 
-    which = ss_convert_find(program, sizeof program);
+    which = find_program(program, sizeof program);
     rewind(svg);
     if (which == 0) {
         char *argv[] = {program, "--format", pdf ? "pdf" : "png", NULL};

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page's static parts: answer, breakdown, memory, inputs. Readable without scripts. */
-#include <math.h>
-
 #include "base/base64.h"
 #include "report/card.h"
 #include "report/common.h"

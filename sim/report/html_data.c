@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the numbers that the page's scripts draw. Times are whole nanoseconds, each box relative to the
  * box before it, so that the numbers pack well. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/base64.h"
 #include "base/gzip.h"
 #include "report/common.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the inputs with their defaults as tables, from the document that run --json writes. */
-#include <string.h>
-
 #include "report/common.h"
 #include "report/html.h"
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the topology as the program sees it: classes as boxes with their links, messages between them,
  * and the load of each link. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/common.h"
 #include "report/html.h"
 

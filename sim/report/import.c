@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes what `import` prints: a job's words as a file of flags, each with its origin. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "job/flags.h"
 #include "report/common.h"
 #include "stepsim/flags.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/common.h"
 #include "stepsim/job.h"
@@ -71,7 +70,8 @@ json_t *ss_json_platform(const struct ss_platform *p)
         SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
 }
 
-json_t *ss_json_spread(const struct ss_load_spread *s, double scale)
+/* Returns mean and percentiles, each multiplied by `scale`. */
+static json_t *spread_object(const struct ss_load_spread *s, double scale)
 {
     return SS_OBJECT(SS_KEY("mean", scale * s->mean), SS_KEY("p50", scale * s->p50),
                      SS_KEY("p90", scale * s->p90), SS_KEY("p99", scale * s->p99));
@@ -86,7 +86,7 @@ void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
                                                SS_KEY("padding_pct", 100 * p->padding),
                                                SS_KEY("attention_pct", 100 * p->attention),
                                                SS_KEY("cut_pct", 100 * p->cut), SS_KEY("row_sigma", p->sigma),
-                                               SS_KEY("imbalance_ms", ss_json_spread(&p->imbalance, 1e3)))));
+                                               SS_KEY("imbalance_ms", spread_object(&p->imbalance, 1e3)))));
 }
 
 void ss_json_add_load(json_t *to, const struct ss_plan *plan)
@@ -95,8 +95,8 @@ void ss_json_add_load(json_t *to, const struct ss_plan *plan)
 
     if (plan->experts)
         SS_PUT(to, SS_KEY("expert_load",
-                          SS_OBJECT(SS_KEY("hottest_rank", ss_json_spread(&l->rank, 1)),
-                                    SS_KEY("hottest_expert", ss_json_spread(&l->expert, 1)),
+                          SS_OBJECT(SS_KEY("hottest_rank", spread_object(&l->rank, 1)),
+                                    SS_KEY("hottest_expert", spread_object(&l->expert, 1)),
                                     SS_SAME(l, coldest_rank), SS_SAME(l, dropped), SS_SAME(l, expert_copies),
                                     SS_SAME(l, nodes), SS_SAME(l, remote_nodes), SS_SAME(l, ranks),
                                     SS_SAME(l, remote_ranks), SS_SAME(l, hottest_rank_tokens),

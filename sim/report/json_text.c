@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A document as text: what jansson's json_dumpf writes with an indent of 2, the order kept and 10 digits, in a third of its time. */
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/common.h"
 

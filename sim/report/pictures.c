@@ -3,10 +3,6 @@
  * recorded. */
 #include "stepsim/pictures.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/card.h"
 #include "report/common.h"
 #include "report/html.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes what `plan` prints: what runs where, before any time passes. */
-#include <stdlib.h>
-
 #include "report/common.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -103,8 +101,8 @@ static int gather(const struct ss_run *run, const struct ss_report_options *opt,
     return ss_nomem(err);
 }
 
-int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
-                 struct ss_error *err)
+static int write_text(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                      struct ss_error *err)
 {
     const struct ss_plan *plan = run->plan;
     struct ss_notes warnings;
@@ -190,8 +188,8 @@ static json_t *json_stages(const struct ss_plan *plan)
     return stages;
 }
 
-int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
-                 struct ss_error *err)
+static int write_json(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                      struct ss_error *err)
 {
     const struct ss_plan *plan = run->plan;
     struct ss_notes warnings;
@@ -224,5 +222,5 @@ int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt
     static const struct ss_report_options none = {.wall_s = -1};
 
     opt = opt ? opt : &none;
-    return opt->json ? ss_json_plan(run, opt, out, err) : ss_text_plan(run, opt, out, err);
+    return opt->json ? write_json(run, opt, out, err) : write_text(run, opt, out, err);
 }

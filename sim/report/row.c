@@ -2,8 +2,6 @@
 #include "report/row.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/csv.h"
 #include "report/common.h"
@@ -129,5 +127,14 @@ void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE 
             fputs(i || m ? "," : "", out);
             put_field(r ? ss_row_find(r, key, &at) : ss_cell_text(key), out);
         }
+    fputc('\n', out);
+}
+
+void ss_row_csv_whole(const struct ss_row *r, bool keys, FILE *out)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        fputs(i ? "," : "", out);
+        put_field(keys ? ss_cell_text(r->at[i].key) : r->at[i].cell, out);
+    }
     fputc('\n', out);
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a schedule as a chart of letters, and the table of all known schedules. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/common.h"
 
 int ss_report_schedules(int json, FILE *out, struct ss_error *err)

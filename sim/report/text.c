@@ -2,9 +2,6 @@
 /* `run` for people: the answer first, then where time and memory go, on one screen; all of it where that is asked for. */
 #include "report/text.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "report/common.h"
 #include "report/json.h"
 #include "report/premises.h"
@@ -400,8 +397,8 @@ static int rest(const struct ss_run *run, const struct ss_report_options *opt,
     return rc;
 }
 
-int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
-                struct ss_error *err)
+static int write_text(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
+                      struct ss_error *err)
 {
     const struct ss_result *r = run->result;
     struct ss_notes warnings, guessed = {0};
@@ -443,5 +440,5 @@ int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt,
     static const struct ss_report_options none = {.wall_s = -1};
 
     opt = opt ? opt : &none;
-    return opt->json ? ss_json_run(run, opt, out, err) : ss_text_run(run, opt, out, err);
+    return opt->json ? ss_json_run(run, opt, out, err) : write_text(run, opt, out, err);
 }

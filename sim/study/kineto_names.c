@@ -124,7 +124,9 @@ static void split_words(const char *text, char *out, size_t size)
     out[n] = '\0';
 }
 
-int ss_kineto_group(const char *description)
+/* Returns the label of a process group by its description ("TENSOR_MODEL_PARALLEL_GROUP",
+ * "mesh_dp_shard"); -1: the description does not tell it. */
+static int group_label(const char *description)
 {
     static const struct word groups[] = {
         {" expert data ", SS_LABEL_DP},           {" expert | ep ", SS_LABEL_EP},
@@ -140,7 +142,7 @@ int ss_kineto_group(const char *description)
 
 int ss_kineto_label(int work, const char *name, const char *group)
 {
-    int label = ss_gpu_work_is_comm(work) ? ss_kineto_group(group) : SS_GPU_UNNAMED;
+    int label = ss_gpu_work_is_comm(work) ? group_label(group) : SS_GPU_UNNAMED;
 
     if (label >= 0)
         return label;

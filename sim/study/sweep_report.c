@@ -2,8 +2,6 @@
 /* Writes a sweep as a table or as JSON. */
 #include "stepsim/sweep.h"
 
-#include <string.h>
-
 #include "report/common.h"
 #include "report/text.h"
 #include "study/study_internal.h"

@@ -22,7 +22,7 @@ int ss_gpu_trace_add(struct ss_gpu_trace *t, const char *name, struct ss_gpu_spa
     return SS_OK;
 }
 
-void ss_gpu_trace_free(struct ss_gpu_trace *t)
+static void free_trace(struct ss_gpu_trace *t)
 {
     ss_map_free(&t->index);
     free(t->span);
@@ -42,7 +42,7 @@ static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struc
         rc = errno == EBADMSG ? ss_fail(err, SS_ERR_INPUT, name, 0, "its gzip text is cut or damaged")
                               : ss_fail(err, SS_ERR_IO, name, 0, "cannot read: %s", strerror(errno));
     SS_THEN(rc, ss_kineto_sum(&t, name, out, err));
-    ss_gpu_trace_free(&t);
+    free_trace(&t);
     return rc;
 }
 

@@ -35,39 +35,13 @@ static void fill_row(struct ss_row *to, const struct ss_validation_row *r, char 
 
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    static const char *const keys[] = {"table",
-                                       "id",
-                                       "model",
-                                       "platform",
-                                       "stack",
-                                       "card",
-                                       "gpus",
-                                       "seq",
-                                       "precision",
-                                       "parameters",
-                                       "quality",
-                                       "outcome",
-                                       "predicted_outcome",
-                                       "right",
-                                       "measured_ms",
-                                       "predicted_ms",
-                                       "error_pct",
-                                       "memory_kind",
-                                       "measured_mib",
-                                       "predicted_mib",
-                                       "memory_error_pct",
-                                       "experts",
-                                       "source",
-                                       "family",
-                                       "hybrid",
-                                       "weight"};
+    static const struct ss_validation_row none;
     char text[8][32];
 
-    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
-    for (int i = 0; i < v->nrows; i++) {
+    for (int i = -1; i < v->nrows; i++) {
         struct ss_row r = {0};
-        fill_row(&r, &v->rows[i], text);
-        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
+        fill_row(&r, i < 0 ? &none : &v->rows[i], text);
+        ss_row_csv_whole(&r, i < 0, out);
     }
     return ss_report_done(out, err);
 }

@@ -83,10 +83,6 @@ struct ss_files;
 /* Fills the error "cannot WHAT: " with the system's words for errnum and with what to do about it. Returns
  * SS_ERR_IO, or SS_ERR_NOMEM for ENOMEM. */
 int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum);
-/* Returns errno's value for a stream that has ferror(). The error may be old, so the function writes one more
- * byte to get it again; the file is incomplete and nobody reads that byte. Returns EIO where the system gives
- * no reason. */
-int ss_file_why(FILE *stream);
 /* Reads a whole file (at most max_bytes) and adds a NUL; the caller frees *out. "-" is stdin. Devices, FIFOs
  * and sockets are refused with SS_ERR_INPUT before they are opened, folders with SS_ERR_IO; a pipe that this
  * process has ("/dev/stdin", "/dev/fd/63" of a shell's "<(...)") is read. */

@@ -2,9 +2,6 @@
 /* Documents that the build has read: texts that are shipped, with their trees as numbers. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/arena.h"
 #include "base/base.h"
 

@@ -3,7 +3,14 @@
  * completion. A verb takes the options whose rows name it, and refuses all others. */
 #pragma once
 
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "stepsim/stepsim.h"
 

@@ -3,8 +3,6 @@
  * options. */
 #pragma once
 
-#include <stdio.h>
-
 #include "cli/options.h"
 
 /* A verb, by enum cli_verb_id. Two forms of a verb have a row each. */

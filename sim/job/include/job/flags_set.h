@@ -39,7 +39,3 @@
  * with a name of NULL. */
 extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss_flag_backends[],
     ss_flag_balancings[];
-
-/* Reads Megatron's moe_freq_type: a whole number into *every, whose meaning the flag decides; or a
- * Python-like list into *rule. *why gets the reason on SS_ERR_INPUT. */
-int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why);

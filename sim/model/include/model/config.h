@@ -88,7 +88,6 @@ int ss_config_line(const struct ss_config *c, const char *key);
  * that says the same of each. */
 void ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out);
 void ss_config_positive(struct ss_config *c, const char *names, int high, int *out);
-void ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out);
 void ss_config_bool(struct ss_config *c, const char *names, int *out);
 /* Sets *out to 1 where the value is a number that does something: not 0, false or null, nor `neutral`; else to 0. */
 void ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out);

@@ -141,7 +141,7 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
 
 /* ---- schema.c: tags, attributes, order and values of a SimGrid platform ---- */
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
-/* Checks the root and the zone of a file with ss.base (ss_variant_is). */
+/* Checks the root and the zone of a file with ss.base. */
 int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err);
 /* Is it this tag, or SimGrid's older name of it? */
 bool ss_tag_is(const struct ss_xml_node *node, const char *tag);
@@ -222,15 +222,6 @@ int ss_template_link_kind(const struct ss_platform *p, int index);
 int ss_template_write(const struct ss_platform *p, int nodes, const char *card, FILE *out,
                       struct ss_error *err);
 void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_route *out);
-
-/* ---- variant.c: a platform told as a difference from another ---- */
-/* A zone with the prop ss.base? */
-bool ss_variant_is(const struct ss_xml_node *root);
-int ss_variant_read(const struct ss_xml_node *root, const char *file,
-                    const struct ss_platform_options *options, int depth, struct ss_platform **out,
-                    struct ss_error *err);
-/* Leaves `gpus` GPUs a node and their share of its NICs; 0 = all. */
-int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err);
 
 /* ---- foreign.c: any other SimGrid platform ---- */
 /* props: of the root's zone; gets the GPUs of a node from the options where the file does not say them. */

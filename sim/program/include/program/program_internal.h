@@ -18,7 +18,6 @@ struct ss_program_source {
     int **event; /* [template][event] */
     int **slot;  /* [class][slot] */
 };
-void ss_program_source_free(struct ss_program_source *source, const struct ss_program *p);
 
 static inline const char *ss_program_file(const struct ss_program *p)
 {

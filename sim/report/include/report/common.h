@@ -3,7 +3,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "base/base.h"
 #include "report/row.h"
@@ -68,8 +67,6 @@ json_t *ss_json_document(const char *command);
 /* Returns what the kernels of a run compute; run.compute must not be NULL. */
 json_t *ss_json_compute(const struct ss_run *run);
 json_t *ss_json_notes(const struct ss_notes *notes);
-/* Returns mean and percentiles, each multiplied by `scale`. */
-json_t *ss_json_spread(const struct ss_load_spread *s, double scale);
 /* Adds "packing" if the job packs sequences. */
 void ss_json_add_packing(json_t *to, const struct ss_plan *plan);
 /* Adds "expert_load" if the model is a mixture of experts. */

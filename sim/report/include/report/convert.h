@@ -5,7 +5,5 @@
 
 #include "stepsim/error.h"
 
-/* Finds the program that converts. Returns its index in a list that begins with rsvg-convert, or -1: none is installed. */
-int ss_convert_find(char *program, size_t size);
 /* Writes the SVG of a file as what the ending of `path` says, to `out`. Error: SS_ERR_IO. */
 int ss_convert(FILE *svg, const char *path, FILE *out, struct ss_error *err);

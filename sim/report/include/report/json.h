@@ -7,6 +7,4 @@
 
 int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                 struct ss_error *err);
-int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
-                 struct ss_error *err);
 json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt);

@@ -170,3 +170,5 @@ void ss_put_verdict(const char *text, const struct ss_display *view, FILE *out);
 /* Writes a line: the keys where r is NULL, else the row's values for them. A key that is NULL stands for
  * all of SS_METRIC_LIST. A number has 10 digits, a flag is 0 or 1, a value that is not known is empty. */
 void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE *out);
+/* Writes all values of a row, or its keys. */
+void ss_row_csv_whole(const struct ss_row *r, bool keys, FILE *out);

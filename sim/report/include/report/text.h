@@ -5,11 +5,6 @@
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 
-int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
-                struct ss_error *err);
-int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
-                 struct ss_error *err);
-
 /* Parts that several reports print. */
 /* Writes on how few GPUs the model fits; nothing if `s` is NULL. */
 void ss_text_smallest(const struct ss_smallest *s, FILE *out);

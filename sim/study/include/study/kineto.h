@@ -38,7 +38,6 @@ struct ss_gpu_trace {
 };
 /* Adds a span and numbers its name. Returns 0 or SS_ERR_NOMEM. */
 int ss_gpu_trace_add(struct ss_gpu_trace *t, const char *name, struct ss_gpu_span span);
-void ss_gpu_trace_free(struct ss_gpu_trace *t);
 
 /* Reads an open trace. The caller looks whether the stream failed. */
 typedef int (*ss_trace_reader)(FILE *in, const char *name, struct ss_gpu_trace *t, struct ss_kineto *out,
@@ -55,11 +54,8 @@ int ss_kineto_kind(const char *name, const char *collective);
 /* Returns the kind of a copy: "Memcpy DtoD (Device -> Device)". */
 int ss_kineto_copy(const char *name);
 /* Returns the label of a kernel of this kind of work (enum ss_gpu_label). `group` is the description
- * that ss_kineto_group reads, or "". */
+ * of its process group, or "". */
 int ss_kineto_label(int work, const char *name, const char *group);
-/* Returns the label of a process group by its description ("TENSOR_MODEL_PARALLEL_GROUP",
- * "mesh_dp_shard"); -1: the description does not tell it. */
-int ss_kineto_group(const char *description);
 /* Sums up the spans of a trace to the times of an iteration, and sorts the spans. Errors: SS_ERR_INPUT,
  * SS_ERR_NOMEM. */
 int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err);
