@@ -189,8 +189,9 @@ def names_of(binary):
     names["platforms"] = [{"name": p["name"], "gpus": int(p["description"].split()[0])} for p in listed["platforms"]]
     names["models"] = []
     for m in listed["models"]:
-        layers, hidden, heads, groups = map(int, re.search(
-            r"(\d+) layers of (\d+), (?:heads )?(\d+)(?: heads, |/)(\d+)", m["description"]).groups())
+        told = re.search(r"(\d+) layers of (\d+), (?:heads )?(\d+)(?: heads, |/)(\d+)", m["description"])  # binaries before 2cb784c7
+        layers, hidden, heads, groups = map(int, told.groups()) if told else (
+            m["num_layers"], m["hidden_size"], m["num_attention_heads"], m["num_query_groups"])
         names["models"].append({"name": m["name"], "layers": layers, "hidden": hidden, "heads": heads,
                                 "groups": groups})
     return names
