@@ -75,9 +75,39 @@ static void test_forgotten_precision(void)
     CU_ASSERT_FALSE(is_told(LLAMA "--mbs 16 --gbs 128", "--bf16"));
 }
 
+/* Bounds spare runs and change no answer: with a seed of draws that nobody makes none hold, and all jobs are run. */
+static void test_bounds(void)
+{
+    static const char *const jobs[] = {
+        LLAMA "--mbs 16 --gbs 128",
+        "--platform h100 --nodes 2 --model llama3.1-70b --bf16 --seq 8192 --tp 4 --pp 2 --mbs 1 --gbs 64",
+        "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 8192 --ep 8 --mbs 4 --gbs 128",
+    };
+    const struct ss_run_options quick = {0}, each = {.plan.spread_seed = 1};
+
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        char *text = strdup(jobs[i]), *argv[JOB_MAX_ARGS];
+        struct ss_scenario *s;
+        struct ss_fix some[3], all[3];
+        int n, m;
+        CU_ASSERT_EQUAL_FATAL(make_scenario(split(text, argv), argv, &s, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_fixes_find(s, &quick, some, &n, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_fixes_find(s, &each, all, &m, NULL), 0);
+        CU_ASSERT_EQUAL(n, m);
+        for (int k = 0; k < n && k < m; k++) {
+            CU_ASSERT_STRING_EQUAL(some[k].change, all[k].change);
+            CU_ASSERT_EQUAL(some[k].summary.iteration_s, all[k].summary.iteration_s);
+            CU_ASSERT_EQUAL(some[k].summary.peak_device, all[k].summary.peak_device);
+        }
+        ss_scenario_free(s);
+        free(text);
+    }
+}
+
 SUITE(fixes)
 {
     CU_TestInfo tests[] = {{"micro batch", test_micro_batch},
+                           {"bounds", test_bounds},
                            {"recompute once", test_recompute_once},
                            {"a job that fits", test_fits},
                            {"a forgotten precision", test_forgotten_precision},

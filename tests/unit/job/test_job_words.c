@@ -428,6 +428,26 @@ static void test_files(void)
     rmdir(dir);
 }
 
+/* A word that sets nothing is looked up once, and its copy knows what it is. */
+static void test_without_effect(void)
+{
+    struct ss_request r, copy;
+    struct ss_flag f;
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_add(&r, "--lr=3e-4", 0, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_request_add(&r, "--tp", 0, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_request_copy(&r, &copy, NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(r.word[0].group);
+    CU_ASSERT_PTR_NULL(r.word[1].group);
+    CU_ASSERT_PTR_EQUAL(copy.word[0].group, r.word[0].group);
+    CU_ASSERT_EQUAL(ss_request_flag(&copy, 0, &f), 1);
+    CU_ASSERT_STRING_EQUAL(f.name, "--lr");
+    CU_ASSERT_EQUAL(f.treatment, SS_FLAG_NO_EFFECT);
+    ss_request_free(&copy);
+    ss_request_free(&r);
+}
+
 SUITE(job_words)
 {
     CU_TestInfo tests[] = {{"contradictions", test_contradictions},
@@ -440,6 +460,7 @@ SUITE(job_words)
                            {"captured commands", test_commands},
                            {"--vp", test_vp},
                            {"files", test_files},
+                           {"without effect", test_without_effect},
                            CU_TEST_INFO_NULL};
     return suite_run("job words", NULL, NULL, tests);
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One cache for jobs of other stacks and cards: what is kept changes no answer. */
+#include "job_helper.h"
+#include "stepsim/cache.h"
+#include "stepsim/stepsim.h"
+#include "suite.h"
+
+static double seconds(const char *line, struct ss_cache *cache)
+{
+    const struct ss_run_options options = {
+        .engine = SS_ENGINE_NATIVE, .brief = 1, .unchecked = 1, .cache = cache};
+    char *text = strdup(line), *argv[JOB_MAX_ARGS];
+    struct ss_scenario *s;
+    struct ss_run run;
+    double found = 0;
+
+    CU_ASSERT_EQUAL_FATAL(make_scenario(split(text, argv), argv, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+    found = run.result->iteration_s;
+    ss_run_free(&run);
+    ss_scenario_free(s);
+    free(text);
+    return found;
+}
+
+static void test_stacks(void)
+{
+    static const char *const jobs[] = {
+        "--nodes 4 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --pp 2 --mbs 1 --gbs 32 "
+        "--use-distributed-optimizer",
+        "--nodes 4 --model llama3.1-8b --bf16 --seq 8192 --tp 2 --cp 4 --mbs 1 --gbs 16",
+        "--nodes 4 --model llama3.1-8b --bf16 --seq 4096 --tp 1 --mbs 1 --gbs 64",
+    };
+    static const char *const like[] = {
+        "--platform h800",
+        "--platform h800 --stack megatron-lm-2025",
+        "--platform h800 --stack megatron-2021",
+        "--platform h800 --stack torchtitan-2026",
+        "--platform h800 --stack deepspeed-2026",
+        "--platform h800 --scale ss.hbm.efficiency=0.9x",
+        "--platform h100",
+        "--platform a100-roce400",
+    };
+    struct ss_cache *cache;
+
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+        for (size_t k = 0; k < sizeof like / sizeof like[0]; k++) {
+            char line[512];
+            snprintf(line, sizeof line, "%s %s", like[k], jobs[i]);
+            CU_ASSERT_EQUAL(seconds(line, cache), seconds(line, NULL));
+        }
+    ss_cache_close(cache);
+}
+
+SUITE(kept_layouts)
+{
+    CU_TestInfo tests[] = {{"stacks and cards", test_stacks}, CU_TEST_INFO_NULL};
+    return suite_run("kept layouts", NULL, NULL, tests);
+}
