@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "job/flags.h"
 #include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/flags.h"
