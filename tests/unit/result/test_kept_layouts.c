@@ -34,7 +34,7 @@ static void test_stacks(void)
     static const char *const like[] = {
         "--platform h800",
         "--platform h800 --stack megatron-lm-2025",
-        "--platform h800 --stack megatron-2021",
+        "--platform h800 --stack megatron-bridge-26.08",
         "--platform h800 --stack torchtitan-2026",
         "--platform h800 --stack deepspeed-2026",
         "--platform h800 --scale ss.hbm.efficiency=0.9x",
