@@ -123,20 +123,25 @@ static double seconds_of_stage(const struct ss_plan_bounds *l, const struct orde
 {
     const struct ss_stage_bounds *first = &l->stage[0], *middle = &l->stage[1], *s = &l->stage[i];
     double slots = slots_of(o, s, before, l->even || (o->chunks == 1 && i != 1)), way = 0,
-           alone = s->step + s->gather + slots + s->reduce;
+           alone = s->step + s->gather + slots + s->reduce + (i == 1 ? 0 : l->tied);
     if (!l->barrier || !l->even)
         return alone;
     if (before > 0)
         way = way_through(o, first) + (before - 1) * way_through(o, middle);
-    double behind = fmin(s->reduce, first->reduce);
-    return fmax(alone, first->step + first->gather + way / o->chunks + slots + behind);
+    double behind = fmin(s->reduce, first->reduce) + l->tied, begin = first->step + first->gather;
+    alone = fmax(alone, begin + way / o->chunks + slots + behind);
+    if (i != 2 || !ss_plan_bounds_group(o->job, o->microbatches))
+        return alone;
+    /* the ways of a microbatch through all chunks and back take as long without messages */
+    double busy = o->microbatches * way_through(o, s) + way / o->chunks;
+    return fmax(alone, begin + busy + ss_plan_bounds_messages(l, o->chunks) + behind);
 }
 
 /* Returns the bound of unlike stages from the one behind which most lies. */
 static double seconds_of_passing(const struct ss_plan_bounds *l, const struct order *o)
 {
     const struct ss_stage_bounds *first = &l->stage[0], *least = &l->stage[1];
-    return l->barrier && !l->even ? first->step + first->gather + l->passing[!o->ahead] + least->reduce : 0;
+    return l->barrier && !l->even ? first->step + first->gather + l->passing[!o->ahead] + least->reduce + l->tied : 0;
 }
 
 /* ---- other orders ---- */

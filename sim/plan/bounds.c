@@ -143,10 +143,11 @@ static double waits_of(const struct ss_stage_bounds *s)
     return s->waits[SS_PHASE_F] + s->waits[SS_PHASE_B];
 }
 
-static void set_first(struct ss_stage_bounds *s)
+/* Sets what the chunk that was added last takes; `so_far` is the sum without it. */
+static void set_chunk(const struct ss_stage_bounds *s, const double so_far[2], double chunk[2])
 {
-    s->first[0] = s->forward + s->backward;
-    s->first[1] = s->first[0] + waits_of(s);
+    chunk[0] = s->forward + s->backward - so_far[0];
+    chunk[1] = s->forward + s->backward + waits_of(s) - so_far[1];
 }
 
 /* Adds what nothing hides of a data-parallel communicator's collectives, on links that nobody shares. */
@@ -223,6 +224,61 @@ static void raise_bytes(const struct ss_plan *plan, const struct ss_rank_cost *c
     all->least_bytes = fmax(all->least_bytes, (allocated + cost->waiting_bytes + s->beside) * (1 - 1e-12));
 }
 
+/* ---- messages ---- */
+
+/* Returns the fewer bytes, of those so far (0: none) and of a chunk's messages. */
+static double least_sent(double sent, const struct ss_chunk_cost *chunk)
+{
+    for (int i = 0; i < 2; i++) {
+        double bytes = i ? chunk->recv_bytes : chunk->send_bytes;
+        sent = bytes > 0 && (sent <= 0 || bytes < sent) ? bytes : sent;
+    }
+    return sent;
+}
+
+/* Returns the least seconds of a message of the first rank of a stage to that of another: those on the slowest NIC of its route. */
+static double message_of(const struct ss_plan *plan, int from, int to, double bytes)
+{
+    const int stride = plan->ranks.stride[SS_AXIS_PP];
+    double seconds = 0;
+    struct ss_route way;
+    ss_platform_route(plan->platform, plan->gpu_of[from * stride], plan->gpu_of[to * stride], &way);
+    for (int i = 0; i < way.nlinks; i++) {
+        double bandwidth;
+        int kind;
+        ss_platform_link_facts(plan->platform, way.link[i], &kind, &bandwidth);
+        if (kind == SS_LINK_NIC)
+            seconds = fmax(seconds, bytes / (bandwidth * ss_link_efficiency(plan, kind)));
+    }
+    return seconds;
+}
+
+/* Sets what messages take. Files that write each link may have NICs that differ, and detours over them. */
+static void add_messages(const struct ss_plan *plan, struct ss_plan_bounds *out)
+{
+    int p = plan->schedule->stages;
+    if (p < 2 || !ss_platform_is_template(plan->platform))
+        return;
+    if (ss_job_copies_embedding(plan->job))
+        out->tied = message_of(plan, 0, p - 1, ss_plan_embedding_bytes(plan));
+    if (plan->job->moe.overlap)
+        return;
+    for (int s = 0; s + 1 < p; s++)
+        out->hops += message_of(plan, s, s + 1, out->sent);
+    out->wrap = message_of(plan, p - 1, 0, out->sent);
+}
+
+int ss_plan_bounds_group(const struct ss_job *job, int microbatches)
+{
+    int group = ss_job_chunks(job) == 1 ? 1 : job->microbatch_group_size ? job->microbatch_group_size : job->pp;
+    return microbatches % group == 0 ? group : 0;
+}
+
+double ss_plan_bounds_messages(const struct ss_plan_bounds *b, int chunks)
+{
+    return 2 * (chunks * b->hops + (chunks - 1) * b->wrap);
+}
+
 /* Returns whether replicas of two stages lie alike. */
 static int same_replicas(const struct ss_plan_builder *b, int stage, int other)
 {
@@ -256,9 +312,12 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
     memset(out, 0, sizeof *out);
     int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
     for (int k = 0; k < plan->schedule->chunks && !rc; k++) {
+        double sum = out->forward + out->backward, so_far[2] = {sum, sum + waits_of(out)};
         add_chunk(&cost, k, kernels, out);
+        set_chunk(out, so_far, out->last);
         if (k == 0)
-            set_first(out);
+            memcpy(out->first, out->last, sizeof out->first);
+        all->sent = least_sent(all->sent, &cost.chunks[k]);
     }
     if (!rc) {
         out->issues = ss_rank_issues(&cost);
@@ -317,6 +376,21 @@ static void pass(const struct ss_stage_bounds *s, int microbatches, const double
     out->passing[1] = fmax(out->passing[1], way[1] + microbatches * together(s));
 }
 
+/*
+ * Raises `passing` to the way of the first microbatch through all chunks, `whole` of both phases, the slots of the last stage until its
+ * last forward, and the way of the last microbatch back. The last stage's first backward is behind the first forward of its last chunk;
+ * from there on it has all forwards but those of one group on its other chunks, and as many backwards of each chunk.
+ */
+static void pass_whole(const struct ss_plan *plan, const double whole[2], const struct ss_stage_bounds *last,
+                       struct ss_plan_bounds *out)
+{
+    int m = plan->microbatches, group = ss_plan_bounds_group(plan->job, m), v = plan->schedule->chunks;
+    const double slots[2] = {last->forward + last->backward, last->forward + last->backward + waits_of(last)};
+    for (int i = 0; i < 2 && group && !plan->job->moe.overlap; i++)
+        out->passing[i] = fmax(out->passing[i], whole[i] + (m - group) * slots[i] + (group - 1) * last->last[i] +
+                                                    ss_plan_bounds_messages(out, v));
+}
+
 /* Raises each field to the larger one, and `step` to the smaller. What is told of F and B apart is told of F. */
 static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
 {
@@ -348,7 +422,7 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
     double pace = pace_of(b);
     struct ss_rank_site site = {.stage = -1};
     struct ss_stage_bounds stage;
-    double way[2] = {0};
+    double way[2] = {0}, whole[2] = {0};
     int microbatches = b->plan->microbatches, rc = SS_OK;
     for (int s = 0; s < p && !rc; s++) {
         if (out->even && s > middle && s < last) {
@@ -359,8 +433,10 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
         out->all += stage.split;
         if (!out->even)
             pass(&stage, microbatches, way, ss_plan_bounds_warmup(b->plan->job, s, microbatches), out);
-        way[0] += stage.first[0];
-        way[1] += stage.first[1];
+        for (int i = 0; i < 2; i++) {
+            way[i] += stage.first[i];
+            whole[i] += stage.forward + stage.backward + (i ? waits_of(&stage) : 0);
+        }
         if (s == 0)
             out->stage[0] = stage;
         if (s == last)
@@ -370,6 +446,10 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
         else if (!out->even)
             raise(&out->stage[1], &stage);
     }
+    if (!rc)
+        add_messages(b->plan, out);
+    if (!rc && !out->even)
+        pass_whole(b->plan, whole, &stage, out);
     if (!out->even)
         out->stage[1].activations = out->stage[1].chunk = out->stage[1].logits = out->stage[1].extra = 0;
     return rc;

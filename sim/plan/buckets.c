@@ -476,12 +476,16 @@ static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double by
     return status;
 }
 
+double ss_plan_embedding_bytes(const struct ss_plan *plan)
+{
+    return (double)plan->padded_vocab / plan->job->tp * ss_model_embedding_row(&plan->job->model) *
+           ss_parameter_bytes(plan->job, plan->stack).grad;
+}
+
 int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    const struct ss_model *model = &plan->job->model;
-    double bytes = (double)plan->padded_vocab / plan->job->tp * ss_model_embedding_row(model) *
-                   ss_parameter_bytes(plan->job, plan->stack).grad;
+    double bytes = ss_plan_embedding_bytes(plan);
     int status = SS_OK;
     for (int c = 0; c < plan->nclasses && !status && b->routes.embedding >= 0; c++) {
         if (plan->classes[c].stage != plan->schedule->virtual_rank[0])

@@ -34,7 +34,7 @@ struct ss_stage_bounds {
     /* s of an iteration outside microbatches: optimizer, passes over gradients, host time that nothing
      * hides */
     double step;
-    double first[2]; /* s of F and B of the first chunk; [1]: with the waits */
+    double first[2], last[2]; /* s of F and B of the first and of the last chunk; [1]: with the waits */
     double gather,
         reduce; /* s of collectives that nothing hides: of parameters before all slots, of gradients behind */
     double fixed, step_bytes; /* bytes of static memory, and the part of them that lives in the step alone */
@@ -56,8 +56,14 @@ struct ss_plan_bounds {
      * middle has the largest times and bytes of its stages, each of its own stage, their smallest step, and keeps nothing */
     struct ss_stage_bounds stage[3];
     double all; /* s: `split` summed over all stages */
+    /* s of messages, each on links of its own: from the first stage to the last one, and from there to the first; those inside a node
+     * are not counted */
+    double hops, wrap;
+    double tied; /* s that first and last stage take to exchange gradients of an embedding that both have, behind their reductions */
+    double sent; /* bytes of the smallest message between stages; 0: none */
     /* s, where not even, in Megatron's orders: of the stage where this is most, the way of a microbatch through the first chunks of the
-     * stages before it and back, and all its slots; [1]: where host and GPU begin each slot in step */
+     * stages before it and back, and all its slots; or the way of one through all chunks and back, and the slots of the last stage
+     * between. [1]: where host and GPU begin each slot in step */
     double passing[2];
     /* bytes of the fullest stage, where not even, in Megatron's orders without pairs: as the driver counts them, and without what
      * memory gives back where there is little of it; 0: not known */
@@ -74,6 +80,10 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
 int ss_plan_bounds_is_megatrons(const struct ss_job *job);
 /* Returns how stages send to each other there, SS_P2P_... */
 int ss_plan_bounds_p2p(const struct ss_job *job, const struct ss_stack *stack);
+/* Returns how many microbatches follow each other on a chunk in Megatron's orders; 0: in groups that are not equal. */
+int ss_plan_bounds_group(const struct ss_job *job, int microbatches);
+/* Returns the s of all messages between which a microbatch passes all chunks, and of as many back. */
+double ss_plan_bounds_messages(const struct ss_plan_bounds *b, int chunks);
 /* Returns how many forwards a rank of a stage runs before its first backward in Megatron's orders. */
 int ss_plan_bounds_warmup(const struct ss_job *job, int stage, int microbatches);
 /* Returns how long the slots of a rank with so many forwards before its first backward take, one after the other, where the host may

@@ -208,3 +208,5 @@ int ss_plan_issues_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err);
+/* Returns the bytes of gradients that each of the two stages sends. */
+double ss_plan_embedding_bytes(const struct ss_plan *plan);
