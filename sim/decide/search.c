@@ -123,7 +123,14 @@ static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error 
     return rc;
 }
 
-/* Counts the new points. A plan may refuse a layout for what only the plan sees: a schedule's own
+static int by_seconds(const void *left, const void *right)
+{
+    const struct ss_find_point *a = left, *b = right;
+    double x = a->summary.iteration_s, y = b->summary.iteration_s;
+    return x < y ? -1 : x > y ? 1 : a->number - b->number;
+}
+
+/* Counts the new points, and sorts them: the fastest first. A plan may refuse a layout for what only the plan sees: a schedule's own
  * conditions. */
 static int count_points(struct ss_find_state *x, int first, struct ss_error *err)
 {
@@ -144,6 +151,8 @@ static int count_points(struct ss_find_state *x, int first, struct ss_error *err
         f->points[kept++] = *p;
     }
     f->npoints = kept;
+    if (first < kept) /* here, because what fits is known by its place */
+        qsort(f->points + first, (size_t)(kept - first), sizeof *f->points, by_seconds);
     for (int i = first; i < kept && !rc; i++) {
         const struct ss_find_point *p = &f->points[i];
         if (x->round)
@@ -158,13 +167,6 @@ static int count_points(struct ss_find_state *x, int first, struct ss_error *err
 /* Points whose flows are asked for at once, the fastest first. */
 #define FLOWS 16
 
-static int by_seconds(const void *left, const void *right)
-{
-    const struct ss_find_point *a = left, *b = right;
-    double x = a->summary.iteration_s, y = b->summary.iteration_s;
-    return x < y ? -1 : x > y ? 1 : a->number - b->number;
-}
-
 /* Puts up to FLOWS of the points from *next on that ask for flows into `at`. */
 static int take_doubted(const struct ss_find_state *x, int *next, int at[FLOWS])
 {
@@ -175,15 +177,13 @@ static int take_doubted(const struct ss_find_state *x, int *next, int at[FLOWS])
     return n;
 }
 
-/* Replaces doubted points from `next` on by what flows say. The points are sorted before. */
+/* Replaces doubted points from `next` on, which are sorted, by what flows say. */
 static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;
     struct ss_find_point answers[FLOWS];
     int at[FLOWS], items[FLOWS], rc = SS_OK;
 
-    if (next < f->npoints)
-        qsort(f->points + next, (size_t)(f->npoints - next), sizeof *f->points, by_seconds);
     for (int n; !rc && (n = take_doubted(x, &next, at)) > 0;) {
         for (int i = 0; i < n; i++)
             items[i] = SS_FIND_FLOWS * (int)x->space->nleaves + f->points[at[i]].number;
