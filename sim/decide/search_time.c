@@ -141,7 +141,9 @@ static double seconds_of_stage(const struct ss_plan_bounds *l, const struct orde
 static double seconds_of_passing(const struct ss_plan_bounds *l, const struct order *o)
 {
     const struct ss_stage_bounds *first = &l->stage[0], *least = &l->stage[1];
-    return l->barrier && !l->even ? first->step + first->gather + l->passing[!o->ahead] + least->reduce + l->tied : 0;
+    return l->barrier && !l->even
+               ? first->step + first->gather + l->passing[!o->ahead] + least->reduce + l->tied
+               : 0;
 }
 
 /* ---- other orders ---- */

@@ -270,7 +270,9 @@ static void add_messages(const struct ss_plan *plan, struct ss_plan_bounds *out)
 
 int ss_plan_bounds_group(const struct ss_job *job, int microbatches)
 {
-    int group = ss_job_chunks(job) == 1 ? 1 : job->microbatch_group_size ? job->microbatch_group_size : job->pp;
+    int group = ss_job_chunks(job) == 1      ? 1
+                : job->microbatch_group_size ? job->microbatch_group_size
+                                             : job->pp;
     return microbatches % group == 0 ? group : 0;
 }
 
@@ -387,8 +389,9 @@ static void pass_whole(const struct ss_plan *plan, const double whole[2], const 
     int m = plan->microbatches, group = ss_plan_bounds_group(plan->job, m), v = plan->schedule->chunks;
     const double slots[2] = {last->forward + last->backward, last->forward + last->backward + waits_of(last)};
     for (int i = 0; i < 2 && group && !plan->job->moe.overlap; i++)
-        out->passing[i] = fmax(out->passing[i], whole[i] + (m - group) * slots[i] + (group - 1) * last->last[i] +
-                                                    ss_plan_bounds_messages(out, v));
+        out->passing[i] =
+            fmax(out->passing[i], whole[i] + (m - group) * slots[i] + (group - 1) * last->last[i] +
+                                      ss_plan_bounds_messages(out, v));
 }
 
 /* Raises each field to the larger one, and `step` to the smaller. What is told of F and B apart is told of F. */

@@ -450,6 +450,25 @@ static void test_bounds(void)
         check_bounds(bounded[i].job, bounded[i].varied, bounded[i].least_front, bounded[i].few);
 }
 
+/* A search replays half as many layouts again as it shows, at most: messages between stages, and gradients of an embedding that two
+ * stages have, are part of a bound; what fits is known as soon as it is predicted. */
+static void test_few(void)
+{
+    static const char *const jobs[] = {
+        "--platform a100 --model gpt3-22b --bf16 --seq 2048 --gbs 64 --nodes 4 --cp 1",
+        "--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 --cp 1",
+        "--platform gb200 --model nemotron-3-nano-30b-a3b --bf16 --seq 8192 --gbs 128 --nodes 4 --cp 1"};
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct ss_find_result *f = search_all(jobs[i], i ? "mbs=1,2" : "mbs=1,2,4,8", 0);
+        int shown = 0;
+        for (int k = 0; k < f->npoints; k++)
+            shown += f->points[k].front || f->points[k].like_best;
+        CU_ASSERT(shown >= 10);
+        CU_ASSERT(2 * f->replays <= 3 * shown);
+        ss_find_free(f);
+    }
+}
+
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
  * takes, here the last stage, which has the loss, and which is more than the mean of the stages. */
 static void test_busiest(void)
@@ -554,6 +573,7 @@ SUITE(search)
                            {"what is shared", test_sharing},
                            {"brief", test_brief},
                            {"bounds", test_bounds},
+                           {"few", test_few},
                            {"the busiest stage", test_busiest},
                            {"flows of long rings", test_flows_of_long_rings},
                            {"errors", test_errors},

@@ -3,7 +3,12 @@
 #include <string.h>
 
 #include "plan/bounds.h"
+#include "stepsim/import.h"
 #include "stepsim/job.h"
+#include "stepsim/params.h"
+#include "stepsim/platform.h"
+#include "stepsim/request.h"
+#include "stepsim/scenario.h"
 #include "suite.h"
 
 /* Forwards before the first backward: p - r - 1 of one chunk, 2 (p - r - 1) + (v - 1) p of several, no more than there are. */
@@ -41,9 +46,60 @@ static void test_ahead(void)
     CU_ASSERT_EQUAL(ss_plan_bounds_ahead(&s, 8, 3), 8 * 3);
 }
 
+/* Two stages of a node each: 4,096 tokens of 4,096 numbers, 2 bytes each, in 8 slices, by a NIC each. */
+static void test_messages(void)
+{
+    static const char *const layouts[] = {
+        "--nodes 2 --tp 8 --sequence-parallel --pp 2 --vp 4",
+        "--nodes 1 --tp 4 --sequence-parallel --pp 2 --vp 4",
+        "--nodes 2 --tp 8 --sequence-parallel --pp 2 --untie-embeddings-and-output-weights",
+        "--nodes 2 --tp 8 --sequence-parallel --pp 2"};
+    struct ss_plan_bounds b = {.hops = 3, .wrap = 2};
+    CU_ASSERT_EQUAL(ss_plan_bounds_messages(&b, 1), 2 * 3);
+    CU_ASSERT_EQUAL(ss_plan_bounds_messages(&b, 4), 2 * (4 * 3 + 3 * 2));
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        struct ss_scenario *s;
+        struct ss_request r;
+        snprintf(text, sizeof text, "--platform h100 --model %s --bf16 --seq 4096 --gbs 16 --mbs 1 %s",
+                 i < 2 ? "llama3.1-8b" : "llama3.2-1b", layouts[i]);
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "words", NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_plan_bounds_find(s->job, s->stack, s->platform, 0, NULL, &b, NULL), 0);
+        double rate = ss_platform_get(s->platform, SS_PROP_NIC_BANDWIDTH) *
+                      ss_platform_card(s->platform)->nic_efficiency;
+        double message = i < 2 ? 4096. * 4096 * 2 / 8 / rate : 4096. * 2048 * 2 / 8 / rate;
+        CU_ASSERT_DOUBLE_EQUAL(b.hops, i == 1 ? 0 : message, 1e-12 * message);
+        CU_ASSERT_DOUBLE_EQUAL(b.wrap, i == 1 ? 0 : message, 1e-12 * message);
+        /* 128,256 rows (padded to 1,024) of 2,048 numbers, 4 bytes each */
+        CU_ASSERT_DOUBLE_EQUAL(b.tied, i == 3 ? 129024. / 8 * 2048 * 4 / rate : 0, 1e-12);
+        ss_scenario_free(s);
+        ss_request_free(&r);
+    }
+}
+
+/* Microbatches follow each other on a chunk in groups of p, or as many as the job says; one chunk has all. */
+static void test_group(void)
+{
+    struct ss_job job;
+    memset(&job, 0, sizeof job);
+    job.pp = 4;
+    CU_ASSERT_EQUAL(ss_plan_bounds_group(&job, 7), 1);
+    job.virtual_stages = 2;
+    CU_ASSERT_EQUAL(ss_plan_bounds_group(&job, 8), 4);
+    CU_ASSERT_EQUAL(ss_plan_bounds_group(&job, 6), 0);
+    job.microbatch_group_size = 6;
+    CU_ASSERT_EQUAL(ss_plan_bounds_group(&job, 12), 6);
+}
+
 SUITE(bounds)
 {
-    CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"warmup", test_warmup},
+                           {"ahead", test_ahead},
+                           {"messages", test_messages},
+                           {"group", test_group},
+                           CU_TEST_INFO_NULL};
     (void)argc;
     (void)argv;
     return suite_run("bounds", NULL, NULL, tests);

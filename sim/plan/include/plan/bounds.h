@@ -59,7 +59,8 @@ struct ss_plan_bounds {
     /* s of messages, each on links of its own: from the first stage to the last one, and from there to the first; those inside a node
      * are not counted */
     double hops, wrap;
-    double tied; /* s that first and last stage take to exchange gradients of an embedding that both have, behind their reductions */
+    double
+        tied; /* s that first and last stage take to exchange gradients of an embedding that both have, behind their reductions */
     double sent; /* bytes of the smallest message between stages; 0: none */
     /* s, where not even, in Megatron's orders: of the stage where this is most, the way of a microbatch through the first chunks of the
      * stages before it and back, and all its slots; or the way of one through all chunks and back, and the slots of the last stage
