@@ -107,6 +107,7 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
                                         .no_barrier = f->schedule.no_barrier,
                                         .steps = f->schedule.steps,
                                         .seed = (uint64_t)f->schedule.seed,
+                                        .workers.n = f->workers.n,
                                         .draw = f->pictures.path[CLI_GANTT][0] != 0};
     const struct ss_display view = cli_view(f);
     struct cli_meter meter = {.what = "searching"};

@@ -133,6 +133,8 @@ static const struct cli_option table[] = {
      .high = 1024, .usual = "one a core", .doc = "processes that share the work, which changes no figure"},
     {.name = "--workers", .value = "N", .verbs = V(CALIBRATE) | V(VALIDATE), .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1,
      .high = 1024, .usual = "one a core", .doc = "processes that share the rows, which changes no figure"},
+    {.name = "--workers", .value = "N", .verbs = SEARCH, .kind = CLI_COUNT, .offset = AT(workers.n), .low = 1, .high = 1024,
+     .usual = "one a core", .needs = "--layouts", .beside = "--gantt", .doc = "processes that share the layouts, which changes no figure"},
     {.name = "--journal", .value = "FILE", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .writes = CLI_BESIDE, .starts = "stepsim-journal ", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(journal),
      .doc = "keeps each prediction there as soon as it is made: what is interrupted or killed goes on with --resume"},
     {.name = "--resume", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .kind = CLI_SET, .offset = AT(workers.resume), .low = 1, .needs = "--journal",

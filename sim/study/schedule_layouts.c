@@ -5,7 +5,6 @@
 #include "stepsim/job.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
-#include "study/progress.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 
@@ -59,6 +58,7 @@ static int find_order(const struct ss_scenario *s, const struct ss_layout_option
         row->lower_bound = found->lower_bound;
         ss_copy(row->known, sizeof row->known, found->known);
         row->known_length = found->known_length;
+        row->found = 1;
         row->schedule = found->schedule;
         found->schedule = NULL;
         ss_search_result_free(found);
@@ -99,12 +99,12 @@ int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layo
 
 /* Tries a layout. If the framework refuses it, or no order keeps the cap, it becomes a row with the
  * reason. */
-static int try_layout(const struct ss_scenario *s, const struct ss_layout_options *o,
-                      struct ss_search_layout *row, struct ss_error *err)
+static int try_layout(const void *scenario, const struct ss_layout_options *o, struct ss_search_layout *row,
+                      struct ss_error *err)
 {
     struct ss_scenario *own = NULL;
     struct ss_error e = {0};
-    int rc = ss_search_layout_build(s, row, &own, &e);
+    int rc = ss_search_layout_build(scenario, row, &own, &e);
     SS_THEN(rc, find_order(own, o, row, &e));
     SS_THEN(rc, replay_order(own, o, row, &e));
     ss_scenario_free(own);
@@ -139,14 +139,13 @@ static struct ss_search_layouts *list(const struct ss_scenario *s)
             add(l, p, 2, 1);
         }
     }
-    l->best = -1;
     l->cluster = 1;
     return l;
 }
 
-static int better(const struct ss_summary *a, const struct ss_summary *b)
+static int better(const struct ss_search_layout *a, const struct ss_search_layout *b)
 {
-    return a->tokens_per_s_per_gpu > b->tokens_per_s_per_gpu;
+    return a->summary.tokens_per_s_per_gpu > b->summary.tokens_per_s_per_gpu;
 }
 
 int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_options *o,
@@ -154,20 +153,7 @@ int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_op
 {
     static const struct ss_layout_options usual = {.cap = INFINITY};
     struct ss_search_layouts *l = list(s);
-    o = o ? o : &usual;
-    struct ss_study_part part = {.whole = &o->progress};
-    struct ss_layout_options of_part = *o;
-    int rc = l ? SS_OK : ss_nomem(err);
-    of_part.progress = (struct ss_study_progress){ss_study_tell_part, &part};
-    for (int i = 0; !rc && i < l->n; i++) {
-        struct ss_summary *own = &l->rows[i].summary;
-        part.i = i;
-        part.n = l->n;
-        rc = try_layout(s, &of_part, &l->rows[i], err);
-        if (!rc && !own->code && own->outcome != SS_OUTCOME_TOO_LARGE &&
-            (l->best < 0 || better(own, &l->rows[l->best].summary)))
-            l->best = i;
-    }
+    int rc = l ? ss_search_layouts_try(l, s, o ? o : &usual, try_layout, better, err) : ss_nomem(err);
     if (rc)
         ss_search_layouts_free(l);
     else

@@ -18,7 +18,7 @@ static void fill_row(struct ss_row *to, const struct ss_search_layouts *l, const
     const struct ss_summary *s = &r->summary;
     SS_ADD(to, SS_KEY("best", l->best >= 0 && r == &l->rows[l->best] ? "*" : ""), SS_KEY("pp", r->stages),
            SS_KEY("placement", placement(r)));
-    if (!r->schedule)
+    if (!r->found)
         return;
     SS_ADD(to, SS_SAME(s, iteration_s), SS_SAME(s, tokens_per_s_per_gpu), SS_SAME(r, length),
            SS_KEY("bound", r->lower_bound), SS_KEY("above", ss_search_above_bound(r->length, r->lower_bound)),
@@ -60,10 +60,10 @@ static int write_text(const struct ss_search_layouts *l, const struct ss_display
             const struct ss_summary *s = &l->rows[i].summary;
             struct ss_row r = {0};
             fill_row(&r, l, &l->rows[i]);
-            if (refused && !l->rows[i].schedule)
+            if (refused && !l->rows[i].found)
                 ss_grid_span(&grid, &r, l->cluster ? "iteration_s" : "length", "%s: %s",
                              ss_outcome_word(s->outcome), s->reason);
-            else if (!refused && l->rows[i].schedule)
+            else if (!refused && l->rows[i].found)
                 ss_grid_row(&grid, &r);
         }
     int rc = ss_grid_end(&grid, view, out);
@@ -82,9 +82,9 @@ static int write_text(const struct ss_search_layouts *l, const struct ss_display
 static json_t *row_json(const struct ss_search_layout *r, int cluster)
 {
     json_t *o = SS_OBJECT(SS_KEY("pp", r->stages), SS_SAME(r, chunks), SS_KEY("placement", placement(r)));
-    if (cluster || !r->schedule) /* of a shape no memory is known */
+    if (cluster || !r->found) /* of a shape no memory is known */
         ss_json_verdict(o, &r->summary);
-    if (!r->schedule)
+    if (!r->found)
         return o;
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     if (!cluster) {

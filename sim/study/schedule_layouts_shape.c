@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
-#include "study/progress.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 
@@ -59,6 +58,7 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
     if (!rc && o->draw && ss_search_strip(q, found->schedule, &row->strip))
         rc = ss_nomem(err);
     if (!rc) {
+        row->found = 1;
         row->schedule = found->schedule;
         found->schedule = NULL;
     }
@@ -67,12 +67,17 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
     return rc;
 }
 
-static int try_layout(const struct ss_search *whole, const struct ss_layout_options *o,
-                      struct ss_search_layout *row, struct ss_error *err)
+static int try_layout(const void *whole, const struct ss_layout_options *o, struct ss_search_layout *row,
+                      struct ss_error *err)
 {
     struct ss_error e = {0};
     int rc = find_order(whole, o, row, &e);
     return ss_search_layout_end(rc, &e, row, err);
+}
+
+static int better(const struct ss_search_layout *a, const struct ss_search_layout *b)
+{
+    return a->length < b->length;
 }
 
 int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_layout_options *o,
@@ -81,28 +86,17 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
     static const int chunks[] = {1, 2, 2}, v_shape[] = {0, 0, 1};
     static const struct ss_layout_options usual = {.cap = INFINITY};
     struct ss_search_layouts *l = ss_calloc(1, sizeof *l);
-    o = o ? o : &usual;
-    struct ss_study_part part = {.whole = &o->progress, .n = whole->stages > 1 ? 3 : 1};
-    struct ss_layout_options of_part = *o;
-    int rc = SS_OK;
-    of_part.progress = (struct ss_study_progress){ss_study_tell_part, &part};
     if (l)
         l->rows = ss_calloc(3, sizeof *l->rows);
     if (!l || !l->rows) {
         free(l);
         return ss_nomem(err);
     }
-    l->best = -1;
-    for (int i = 0; !rc && i < part.n; i++) {
-        struct ss_search_layout *row = &l->rows[l->n++];
-        part.i = i;
-        row->stages = whole->stages;
-        row->chunks = chunks[i];
-        row->v_shape = v_shape[i];
-        rc = try_layout(whole, &of_part, row, err);
-        if (!rc && row->schedule && (l->best < 0 || row->length < l->rows[l->best].length))
-            l->best = i;
-    }
+    l->n = whole->stages > 1 ? 3 : 1;
+    for (int i = 0; i < l->n; i++)
+        l->rows[i] =
+            (struct ss_search_layout){.stages = whole->stages, .chunks = chunks[i], .v_shape = v_shape[i]};
+    int rc = ss_search_layouts_try(l, whole, o ? o : &usual, try_layout, better, err);
     if (rc)
         ss_search_layouts_free(l);
     else

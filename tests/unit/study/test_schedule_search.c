@@ -358,7 +358,8 @@ static void test_progress(void)
     const struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
     struct told told = {0};
     const struct ss_study_progress progress = {hear, &told};
-    struct ss_layout_options o = {.cap = INFINITY, .steps = 10, .seed = 1, .progress = progress};
+    struct ss_layout_options o = {
+        .cap = INFINITY, .steps = 10, .seed = 1, .progress = progress, .workers.n = 1};
     struct ss_search *q = problem(4, 1, 8, 1, 1.2, 0.9, 0, 1e9);
     struct ss_search_result *r = NULL;
     struct ss_search_layouts *l = NULL;
@@ -374,6 +375,36 @@ static void test_progress(void)
     ss_comparison_free(c);
     ss_search_layouts_free(l);
     ss_search_result_free(r);
+    ss_search_free(q);
+}
+
+/* Rows are the same by three processes as by one, and the best has its schedule. */
+static void test_workers(void)
+{
+    struct ss_search *q = problem(4, 1, 8, 1, 1.2, 0.9, 0, 1e9);
+    struct ss_search_layouts *l[2];
+    for (int i = 0; i < 2; i++) {
+        const struct ss_layout_options o = {.cap = INFINITY, .steps = 10, .seed = 1, .workers.n = i ? 3 : 1};
+        CU_ASSERT_EQUAL_FATAL(ss_search_layouts_of_shape(q, &o, &l[i], NULL), SS_OK);
+    }
+    CU_ASSERT_EQUAL_FATAL(l[0]->n, 3);
+    CU_ASSERT_EQUAL_FATAL(l[1]->n, 3);
+    CU_ASSERT_EQUAL_FATAL(l[0]->best, l[1]->best);
+    for (int i = 0; i < 3; i++) {
+        const struct ss_search_layout *a = &l[0]->rows[i], *b = &l[1]->rows[i];
+        CU_ASSERT(a->found && b->found && a->schedule);
+        CU_ASSERT_EQUAL(a->length, b->length);
+        CU_ASSERT_EQUAL(a->activation, b->activation);
+        CU_ASSERT_EQUAL(b->schedule != NULL, i == l[1]->best);
+    }
+    const struct ss_schedule *s[2] = {l[0]->rows[l[0]->best].schedule, l[1]->rows[l[1]->best].schedule};
+    for (int r = 0; r < 4; r++) {
+        CU_ASSERT_EQUAL_FATAL(s[0]->nslots[r], s[1]->nslots[r]);
+        CU_ASSERT_EQUAL(
+            memcmp(s[0]->slots[r], s[1]->slots[r], (size_t)s[0]->nslots[r] * sizeof *s[0]->slots[r]), 0);
+    }
+    ss_search_layouts_free(l[0]);
+    ss_search_layouts_free(l[1]);
     ss_search_free(q);
 }
 
@@ -487,6 +518,7 @@ SUITE(schedule_search)
                            {"caps", test_caps},
                            {"many ranks", test_many_ranks},
                            {"progress", test_progress},
+                           {"workers", test_workers},
                            {"compare", test_compare},
                            {"strip", test_strip},
                            CU_TEST_INFO_NULL};

@@ -11,6 +11,7 @@
 #include "stepsim/schedule.h"
 #include "stepsim/summary.h"
 #include "stepsim/text.h"
+#include "stepsim/workers.h"
 
 SS_C_BEGIN
 
@@ -130,7 +131,8 @@ int ss_search_write(const struct ss_search *q, const struct ss_search_result *r,
 /* One number of pipeline ranks and one placement of a job. */
 struct ss_search_layout {
     int stages, chunks, v_shape;
-    struct ss_schedule *schedule; /* best order found under the cap; NULL: refused, see the summary */
+    int found;                    /* 1: there is an order under the cap; 0: refused, see the summary */
+    struct ss_schedule *schedule; /* the best one; NULL: refused, or found by another process */
     double length, lower_bound;   /* s, without communication, as in a search */
     char known[32];               /* best known schedule under the cap, "": none fits */
     double known_length;
@@ -152,6 +154,8 @@ struct ss_layout_options {
     int draw;                     /* 1: a picture will be drawn */
     const struct ss_bands *bands; /* of the summaries; NULL: none */
     struct ss_study_progress progress;
+    /* Share the layouts; of several workers the best row alone has its schedule. A picture takes one. No figure depends on them. */
+    struct ss_workers workers;
 };
 /* Searches the best order of a job for each number of pipeline ranks that divides the GPUs of a replica's
  * tensor and context groups (a job with stages of its own keeps their number), on one chunk a rank, two, and

@@ -21,6 +21,14 @@ struct ss_measure {
     int feasible;
 };
 
+/* Tries one layout of `whole`, a job's scenario or a search with whole stages. */
+typedef int ss_layout_search(const void *whole, const struct ss_layout_options *o,
+                             struct ss_search_layout *row, struct ss_error *err);
+typedef int ss_layout_better(const struct ss_search_layout *a, const struct ss_search_layout *b);
+/* Tries all rows of `l`, by the workers of `o`, and finds the best that fits, the first of equals. Errors: those of `search`, and of
+ * ss_pool_run. */
+int ss_search_layouts_try(struct ss_search_layouts *l, const void *whole, const struct ss_layout_options *o,
+                          ss_layout_search *search, ss_layout_better *better, struct ss_error *err);
 /* Ends a layout whose search returned rc. A refused layout becomes a row with the reason in `e`. */
 int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layout *row,
                          struct ss_error *err);
