@@ -222,6 +222,23 @@ static double accumulate_seconds(const struct ss_cost_context *c, double element
     return bytes > 0 ? part * ss_cost_elementwise(c, elements * bytes, apart ? matrices : 1) : 0;
 }
 
+/* Returns the seconds of a GEMM that begins with a rank's own shard of its m rows: own, those before and those behind, a GEMM each, on the
+ * rank where they take longest, for which the others wait. *own: the share of the first. */
+static double shard_gemms(const struct ss_cost_context *c, int precision, double m, double n, double k,
+                          double sms, double gain, int aligned, double *own)
+{
+    double shard = m / c->tp.n, rest = 0;
+    double first = gemm(c, precision, shard, n, k, 0, sms, gain, aligned);
+    for (int before = 0; before <= (c->tp.n - 1) / 2; before++) {
+        int behind = c->tp.n - 1 - before;
+        double s = gemm(c, precision, behind * shard, n, k, 0, sms, gain, aligned);
+        s += before > 0 ? gemm(c, precision, before * shard, n, k, 0, sms, gain, aligned) : 0;
+        rest = fmax(rest, s);
+    }
+    *own = first / (first + rest);
+    return first + rest;
+}
+
 /* Fills the GEMM times of a linear layer. With overlap by user buffers, GEMMs beside a collective have
  * `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
@@ -230,9 +247,13 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
     int p = g->precision, aligned = rows_aligned(p, g->n, g->k), acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     double pieces = fmax(1, g->pieces), m = g->m / pieces;
-    t->f = pieces * gemm(c, p, m, g->n, g->k, 0, part, gain(c, p, SS_PHASE_F, g->k), aligned);
+    double gain_f = gain(c, p, SS_PHASE_F, g->k), gain_d = gain(c, p, SS_PHASE_I, g->n);
+    int first = t->own > 0;
+    t->f = pieces * (first && t->column ? shard_gemms(c, p, m, g->n, g->k, part, gain_f, aligned, &t->own)
+                                        : gemm(c, p, m, g->n, g->k, 0, part, gain_f, aligned));
     t->d = !g->no_input_grad * pieces *
-           gemm(c, p, m, g->k, g->n, 0, part, gain(c, p, SS_PHASE_I, g->n), aligned);
+           (first && !t->column ? shard_gemms(c, p, m, g->k, g->n, part, gain_d, aligned, &t->own)
+                                : gemm(c, p, m, g->k, g->n, 0, part, gain_d, aligned));
     t->w = !g->no_weight_grad * pieces *
            gemm(c, p, g->n, g->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
     t->accumulate = g->no_weight_grad ? 0 : accumulate_seconds(c, g->n * g->k, 1);

@@ -292,17 +292,30 @@ static struct ss_layer_params layer_params(const struct ss_layer_set *set, const
     return (struct ss_layer_params){sum->params - expert, sum->gemm_params - gemm, expert, gemm};
 }
 
-struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i)
+const struct ss_ops *ss_chunk_layer_ops(const struct ss_layer_set *set, int k, int i)
 {
     const struct ss_layer_runs *runs = &set->chunks[k];
     for (size_t r = 0; r < runs->n; r++) {
         if (!ss_layer_is_numbered(set, &runs->run[r]))
             continue;
         if (i < runs->run[r].count)
-            return layer_params(set, ss_layer_part(set, &runs->run[r])->ops);
+            return ss_layer_part(set, &runs->run[r])->ops;
         i -= runs->run[r].count;
     }
-    return (struct ss_layer_params){0};
+    return NULL;
+}
+
+struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i)
+{
+    const struct ss_ops *ops = ss_chunk_layer_ops(set, k, i);
+    return ops ? layer_params(set, ops) : (struct ss_layer_params){0};
+}
+
+struct ss_layer_params ss_layer_op_params(const struct ss_layer_set *set, const struct ss_op *op)
+{
+    const int apart = set->experts_apart && op->expert;
+    return apart ? (struct ss_layer_params){.expert = op->params, .expert_gemm = op->gemm_params}
+                 : (struct ss_layer_params){.dense = op->params, .dense_gemm = op->gemm_params};
 }
 
 /* Counts the routed experts of a run where they are counted apart; flat: FSDP has one tensor a layer. */

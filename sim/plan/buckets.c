@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "cost/kernel.h"
 #include "model/model_internal.h"
+#include "plan/ddp.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
@@ -230,24 +231,31 @@ static int only_bucket(const struct dp_group *d, int chunk, double all, double g
     return bucket_add(d, chunk, 0, (struct params){all, gemm}, layers - first, first);
 }
 
+/* Adds the buckets of PyTorch's DistributedDataParallel; rest: parameters of the embedding. */
+static int tensor_buckets(const struct dp_group *d, int chunk, double output, double rest)
+{
+    const int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers;
+    struct ss_ddp_walk w =
+        ss_ddp_begin(ss_plan_cost_of(d->b, d->cls)->set, chunk, layers, bucket_size(d), output);
+    int status = SS_OK, more = 1;
+    for (int bucket = 0; more && !status; bucket++) {
+        struct ss_ddp_bucket b;
+        more = ss_ddp_next(&w, d->comm == SS_COMM_EDP, &b);
+        b.all += more ? 0 : rest;
+        if (b.all > 0)
+            status = bucket_add(d, chunk, bucket, (struct params){b.all, b.gemm}, b.done, layers - b.done);
+    }
+    return status;
+}
+
 /* Adds the buckets of a chunk in the order of the backward: output layer, layers, embedding. A bucket takes
  * whole layers until it has its size; the last bucket takes the rest. Where parameters are gathered in fp8,
  * buckets count these alone, and all others go with the last one, the output layer too. */
-static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct params layers)
+static int layer_buckets(const struct dp_group *d, int chunk, struct params own, double rest)
 {
-    const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
-    const struct ss_chunk_cost *cc = &pc->chunks[chunk];
-    struct params own = {
-        d->comm == SS_COMM_EDP ? params_of(d, chunk)->expert_loss : params_of(d, chunk)->loss, 0};
-    double size = bucket_size(d), rest = all - own.all - layers.all;
-    if (d->how.fp8_apart) {
-        rest = all - layers.gemm;
-        own.all = 0;
-    }
-    int left = cc->nlayers, last = left, bucket = 0, gathers = cc->ngather, status = SS_OK;
-    int one = d->b->plan->stack->ddp_copies <= 0 && (pc->stage > 0 || chunk > 0);
-    if (one || left == 0)
-        return only_bucket(d, chunk, all, layers.gemm);
+    double size = bucket_size(d);
+    const int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers;
+    int left = layers, last = left, bucket = 0, status = SS_OK;
     while (left > 0 && !status) {
         for (; left > 0 && own.all < size; left--) {
             const struct params layer = params_of_layer(d, chunk, left - 1);
@@ -257,9 +265,27 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
         }
         own.all += left > 0 ? 0 : rest;
         if (own.all > 0)
-            status = bucket_add(d, chunk, bucket++, own, cc->nlayers - last, last);
+            status = bucket_add(d, chunk, bucket++, own, layers - last, last);
         own = (struct params){0, 0};
     }
+    return status;
+}
+
+static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct params layers)
+{
+    const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
+    const struct ss_chunk_cost *cc = &pc->chunks[chunk];
+    double output = d->comm == SS_COMM_EDP ? params_of(d, chunk)->expert_loss : params_of(d, chunk)->loss;
+    double rest = all - output - layers.all;
+    int gathers = cc->ngather, ddp = d->b->plan->stack->ddp_copies > 0;
+    if ((!ddp && (pc->stage > 0 || chunk > 0)) || cc->nlayers == 0)
+        return only_bucket(d, chunk, all, layers.gemm);
+    if (d->how.fp8_apart) {
+        rest = all - layers.gemm;
+        output = 0;
+    }
+    int status = ddp ? tensor_buckets(d, chunk, output, rest)
+                     : layer_buckets(d, chunk, (struct params){output, 0}, rest);
     reverse_gathers(d, chunk, gathers);
     return status;
 }

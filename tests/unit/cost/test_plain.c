@@ -149,7 +149,7 @@ static struct ss_layer_cost cost_of(struct setting *t)
     return cost;
 }
 
-/* The gathers of the forward hide under half of QKV's and FC1's GEMMs; scatters do not. */
+/* The gathers of the forward hide under the first of QKV's and FC1's GEMMs, half of the rows each; scatters do not. */
 static void test_own_shard_first(void)
 {
     struct setting t;
@@ -161,9 +161,9 @@ static void test_own_shard_first(void)
     double before = bare.forward[SS_LABEL_TP], after = hidden.forward[SS_LABEL_TP];
     CU_ASSERT_TRUE_FATAL(before > 0);
     double gather = before / 4; /* gather and scatter of both halves of a layer move as much */
-    double qkv = ss_kernel_gemm(&t.card, SS_BF16, TOKENS, 768, 1024, 0, 100, 1);
-    double fc1 = ss_kernel_gemm(&t.card, SS_BF16, TOKENS, 2816, 1024, 0, 100, 1);
-    CU_ASSERT_DOUBLE_EQUAL(after, before - fmin(gather, qkv / 2) - fmin(gather, fc1 / 2), 1e-12);
+    double qkv = ss_kernel_gemm(&t.card, SS_BF16, TOKENS / 2, 768, 1024, 0, 100, 1);
+    double fc1 = ss_kernel_gemm(&t.card, SS_BF16, TOKENS / 2, 2816, 1024, 0, 100, 1);
+    CU_ASSERT_DOUBLE_EQUAL(after, before - fmin(gather, qkv) - fmin(gather, fc1), 1e-12);
     /* the host issues two GEMMs more for QKV and FC1, and backward for projection and FC2 */
     t.stack.host_operator = t.stack.host_group = 1;
     struct ss_layer_cost three = cost_of(&t);
@@ -171,6 +171,37 @@ static void test_own_shard_first(void)
     struct ss_layer_cost one = cost_of(&t);
     CU_ASSERT_DOUBLE_EQUAL(three.host[0] - one.host[0], 4, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(three.host[1] - one.host[1], 4, 1e-9);
+}
+
+/* Four ranks: rows of 2,048 each. The shards of a layer are a GEMM of one, and behind the gather one of three at
+ * either end of the group, or one and two in the middle, whichever takes longer; forward of QKV and FC1, backward of projection and FC2. */
+static void test_shards_in_waves(void)
+{
+    struct setting t;
+    setting_make(&t);
+    two_ranks(&t, 1);
+    t.job.tp = 4;
+    t.c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
+    struct ss_layer_cost whole = cost_of(&t);
+    t.stack.tp_own_shard_first = 1;
+    struct ss_layer_cost shards = cost_of(&t);
+    static const struct {
+        double n, k;
+        int backward;
+    } gemms[] = {{384, 1024, 0}, {1408, 1024, 0}, {256, 1024, 1}, {704, 1024, 1}};
+    double more[2] = {0, 0};
+    for (size_t i = 0; i < 4; i++) {
+        double rows[4];
+        for (int s = 1; s <= 4; s++)
+            rows[s - 1] = ss_kernel_gemm(&t.card, SS_BF16, s * TOKENS / 4, gemms[i].n, gemms[i].k, 0, 100, 1);
+        more[gemms[i].backward] += rows[0] + fmax(rows[2], rows[0] + rows[1]) - rows[3];
+    }
+    CU_ASSERT(more[0] > 0);
+    CU_ASSERT_DOUBLE_EQUAL(shards.forward[SS_LABEL_COMPUTE] - whole.forward[SS_LABEL_COMPUTE], more[0],
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(shards.input_grad[SS_LABEL_COMPUTE] - whole.input_grad[SS_LABEL_COMPUTE], more[1],
+                           1e-12);
+    CU_ASSERT_EQUAL(shards.weight_grad[SS_LABEL_COMPUTE], whole.weight_grad[SS_LABEL_COMPUTE]);
 }
 
 /* Without sequence parallelism a layer all-reduces twice forward and twice backward; where gate and FC1 are
@@ -330,6 +361,7 @@ SUITE(plain)
                            {"rows of several sequences", test_rows},
                            {"shapes ahead of tensors", test_shapes},
                            {"a rank's own shard first", test_own_shard_first},
+                           {"shards of rows in waves of tiles", test_shards_in_waves},
                            {"each layer reduces", test_reduces_each},
                            {"16-bit gradients beside fp32", test_buckets},
                            {"views keep what they are a part of", test_views},

@@ -358,17 +358,26 @@ static void test_bucket_size(void)
 #undef SMALL
 }
 
-/* PyTorch's buckets have 25 MiB of 16-bit gradients whatever the ranks: two layers of 12.6 million each, in fp32. nanotron's ZeRO-1 has
- * no buckets: it reduces all gradients behind the last backward; the optimizer of Aleph Alpha's scaling all-reduces 16-bit gradients in fp32. */
+/* PyTorch's buckets have 25 MiB of 16-bit gradients whatever the ranks, 13,107,200, and the first of them 1 MiB; the tensor that fills one
+ * closes it. Of a layer, in the order of the backward: FC2 with its bias 4,195,328, FC1 4,198,400, a norm 2,048, the projection 1,049,600,
+ * QKV 3,148,800, a norm 2,048. So: the last norm and FC2; FC1 to the next layer's FC1; from that norm to the projection of the layer behind;
+ * from its QKV to the next QKV; at the end a norm and the embedding, 51,200 + 1,024 rows. nanotron's ZeRO-1 has no buckets: it reduces all
+ * gradients behind the last backward; the optimizer of Aleph Alpha's scaling all-reduces 16-bit gradients in fp32. */
 static void test_buckets_of_pytorch(void)
 {
 #define SMALL                                                                                                \
     "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --vocab-size 51200 --seq 1024 "             \
     "--max-position-embeddings 1024 --bf16 --mbs 1 --overlap-grad-reduce --gbs 64 "
-    const double layer = 12 * 1024 * 1024 + 13 * 1024.0;
+    const double layer = 12 * 1024 * 1024 + 13 * 1024.0, norm = 2048, qkv = 3148800, proj = 1049600;
+    const double fc1 = 4198400, fc2 = 4195328,
+                 bucket[] = {norm + fc2, layer - fc2 + fc2 + fc1, layer - fc2 - fc1 + fc2 + fc1 + norm + proj,
+                             qkv + norm + fc2 + fc1 + norm + proj + qkv};
     double bytes[512];
-    CU_ASSERT_FATAL(bucket_bytes("h800 8;" SMALL "--stack nanotron-2025", bytes, 512) > 2);
-    CU_ASSERT_DOUBLE_EQUAL(bytes[1], 4 * 2 * layer, 1e-9 * layer);
+    int buckets = bucket_bytes("h800 8;" SMALL "--stack nanotron-2025", bytes, 512);
+    CU_ASSERT_EQUAL_FATAL(buckets, 21);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(bytes[i], 4 * bucket[i]);
+    CU_ASSERT_EQUAL(bytes[20], 4 * (norm + 52224 * 1024.0));
     int n = bucket_bytes("h800 8;" SMALL "--use-distributed-optimizer --stack nanotron-2025", bytes, 512);
     CU_ASSERT_EQUAL(n, 0);
     CU_ASSERT_FATAL(bucket_bytes("a100 8;" SMALL

@@ -8,6 +8,7 @@
 
 #include "comm/collective.h"
 #include "cost/steps.h"
+#include "layers/operators.h"
 #include "layers/stages.h"
 #include "stepsim/chunk.h"
 #include "stepsim/load.h"
@@ -142,6 +143,10 @@ struct ss_layer_params {
     double expert, expert_gemm; /* as in struct ss_param_count */
 };
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i);
+/* Parameters of one of its operators. */
+struct ss_layer_params ss_layer_op_params(const struct ss_layer_set *set, const struct ss_op *op);
+/* Returns its operators; NULL: the chunk has fewer layers. */
+const struct ss_ops *ss_chunk_layer_ops(const struct ss_layer_set *set, int k, int i);
 
 /* Returns 1 when all transformer layers of a job are of one kind. */
 int ss_layers_alike(const struct ss_job *job);
