@@ -311,13 +311,6 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
     return ops ? layer_params(set, ops) : (struct ss_layer_params){0};
 }
 
-struct ss_layer_params ss_layer_op_params(const struct ss_layer_set *set, const struct ss_op *op)
-{
-    const int apart = set->experts_apart && op->expert;
-    return apart ? (struct ss_layer_params){.expert = op->params, .expert_gemm = op->gemm_params}
-                 : (struct ss_layer_params){.dense = op->params, .dense_gemm = op->gemm_params};
-}
-
 /* Counts the routed experts of a run where they are counted apart; flat: FSDP has one tensor a layer. */
 static void expert_params(struct ss_param_count *p, const struct ss_layer_set *set,
                           const struct ss_layer_run *run, int flat)

@@ -71,6 +71,9 @@ static inline double ss_cost_own_sms(const struct ss_cost_context *c)
     return fmax(1, c->card->sm_count - c->shape.reserved_sms);
 }
 
+/* attention.c: FLOP/s of attention whose kernel reaches `share` of the peak. */
+double ss_cost_attention_rate(const struct ss_cost_context *c, const struct ss_op_attention *a, double share,
+                              int backward);
 /* Returns the seconds of kernels that move `bytes`. Kernels that lack some SMs lack the same share of the HBM
  * bandwidth. */
 static inline double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)

@@ -82,6 +82,8 @@ int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_l
  * than `layers` layers. Error: SS_ERR_NOMEM. */
 int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct ss_chunk_place *place);
 
+/* Returns the operators of the i-th numbered layer of the k-th chunk; NULL: it has fewer. */
+const struct ss_ops *ss_chunk_layer_ops(const struct ss_layer_set *set, int k, int i);
 /* Returns the part that a layer of the run is. */
 static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set,
                                                         const struct ss_layer_run *run)

@@ -8,7 +8,6 @@
 
 #include "comm/collective.h"
 #include "cost/steps.h"
-#include "layers/operators.h"
 #include "layers/stages.h"
 #include "stepsim/chunk.h"
 #include "stepsim/load.h"
@@ -143,10 +142,24 @@ struct ss_layer_params {
     double expert, expert_gemm; /* as in struct ss_param_count */
 };
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i);
-/* Parameters of one of its operators. */
-struct ss_layer_params ss_layer_op_params(const struct ss_layer_set *set, const struct ss_op *op);
-/* Returns its operators; NULL: the chunk has fewer layers. */
-const struct ss_ops *ss_chunk_layer_ops(const struct ss_layer_set *set, int k, int i);
+
+/* Buckets of PyTorch's DistributedDataParallel, in the order of the backward. */
+struct ss_ddp_bucket {
+    double all, gemm; /* its parameters, and those of them in GEMMs */
+    int done;         /* layers of the backward behind which its last gradient is there */
+};
+struct ss_ddp_walk {
+    const struct ss_layer_set *set;
+    int chunk, layers, left, ops; /* layers, and operators of the next one, that the backward has before it */
+    double size, full;            /* parameters that fill a bucket, and this one */
+    struct ss_ddp_bucket bucket;
+};
+/* Begins a walk over a chunk of so many layers, whose output layer has `output` parameters. */
+struct ss_ddp_walk ss_ddp_begin(const struct ss_layer_set *set, int chunk, int layers, double size,
+                                double output);
+/* Gives the next bucket, of the experts' parameters or of all others; returns 0 with what is left behind all
+ * layers, which may be nothing. */
+int ss_ddp_next(struct ss_ddp_walk *w, int experts, struct ss_ddp_bucket *bucket);
 
 /* Returns 1 when all transformer layers of a job are of one kind. */
 int ss_layers_alike(const struct ss_job *job);

@@ -189,7 +189,7 @@ void ss_plan_sites_free(struct ss_plan_sites *sites);
 /* plan_check.c: refuses a card without the precision, and a schedule of another shape than the job. */
 int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err);
 
-/* buckets.c: data-parallel buckets, norm barrier, embedding all-reduce. */
+/* buckets.c: data-parallel buckets, norm barrier; embedding.c: embedding all-reduce. */
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err);
 /* How the ranks of a data-parallel communicator, SS_COMM_DP_CP or SS_COMM_EDP (of experts), keep their replicas equal. */
 struct ss_replicas {

@@ -6,10 +6,16 @@
  */
 #include <math.h>
 
-#include "layers/operators.h"
-#include "plan/ddp.h"
+#include "cost/layer_set.h"
 
 #define FIRST_BUCKET 524288 /* 1 MiB of 16-bit gradients: kDefaultFirstBucketBytes */
+
+static struct ss_layer_params op_params(const struct ss_layer_set *set, const struct ss_op *op)
+{
+    const int apart = set->experts_apart && op->expert;
+    return apart ? (struct ss_layer_params){.expert = op->params, .expert_gemm = op->gemm_params}
+                 : (struct ss_layer_params){.dense = op->params, .dense_gemm = op->gemm_params};
+}
 
 struct ss_ddp_walk ss_ddp_begin(const struct ss_layer_set *set, int chunk, int layers, double size,
                                 double output)
@@ -41,7 +47,7 @@ int ss_ddp_next(struct ss_ddp_walk *w, int experts, struct ss_ddp_bucket *bucket
             return 0;
         }
         w->ops = w->ops > 0 ? w->ops : layer->n;
-        const struct ss_layer_params p = ss_layer_op_params(w->set, &layer->op[--w->ops]);
+        const struct ss_layer_params p = op_params(w->set, &layer->op[--w->ops]);
         w->bucket.all += experts ? p.expert : p.dense;
         w->bucket.gemm += experts ? p.expert_gemm : p.dense_gemm;
         w->left -= w->ops == 0;
