@@ -144,9 +144,17 @@ void ss_steps_beside(struct ss_step_list *list, const struct ss_card *card)
 
 int ss_steps_fold(const struct ss_step_list *list, double slower, double by_label[SS_LABEL_COUNT])
 {
+    return ss_steps_fold_beside(list, slower, 0, 0, by_label);
+}
+
+int ss_steps_fold_beside(const struct ss_step_list *list, double slower, double held, double until,
+                         double by_label[SS_LABEL_COUNT])
+{
     struct fold f = {0};
-    int status = list->failed ? SS_ERR_NOMEM : SS_OK;
+    int status = list->failed || ss_grow(&f.flight, &f.cap, 1, sizeof *f.flight) ? SS_ERR_NOMEM : SS_OK;
     memset(by_label, 0, SS_LABEL_COUNT * sizeof *by_label);
+    if (!status && held > 0)
+        f.flight[f.n++] = (struct flight){.comm = SS_COMM_DP_CP, .waited = 1, .end = until, .share = held};
     for (size_t i = 0; i < list->n && !status; i++) {
         const struct ss_layer_step *s = &list->step[i];
         int kernels = s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE;

@@ -11,8 +11,7 @@ struct fsdp_part {
     int comm;
     const struct ss_group_shape *group;
     double params, gemm;
-    double sm_share;   /* share of the SMs that the collectives take of the kernels beside them */
-    double seconds[2]; /* of the collectives of the forward, and of the backward */
+    double sm_share; /* share of the SMs that the collectives take of the kernels beside them */
 };
 
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const struct fsdp_part *part, int coll,
@@ -24,22 +23,31 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const str
     return step;
 }
 
+static int shards_layers(const struct ss_cost_context *c)
+{
+    return c->fsdp.n > 1 && c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS;
+}
+
+int ss_cost_fetches_layers(const struct ss_cost_context *c)
+{
+    return shards_layers(c) || c->job->offload.params;
+}
+
 /* Fills the parts of a layer and returns their number. Parameters of experts that lie on other ranks are
  * sharded in a group of their own. */
 static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops, struct fsdp_part parts[2])
 {
     double expert = 0, gemm = 0;
     int n = 0;
-    if (c->fsdp.n <= 1 || c->job->dp.sharding < SS_SHARD_OPTIM_GRADS)
+    if (!shards_layers(c))
         return 0;
     if (ss_job_experts_apart(c->job))
         expert = ops->sum.expert, gemm = ops->sum.expert_gemm;
     double dense = ops->sum.params - expert;
     if (dense > 0)
-        parts[n++] =
-            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ops->sum.gemm_params - gemm, 0, {0, 0}};
+        parts[n++] = (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ops->sum.gemm_params - gemm, 0};
     if (expert > 0 && c->edp.n > 1)
-        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, 0, {0, 0}};
+        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, 0};
     return n;
 }
 
@@ -66,47 +74,17 @@ static double taken(const struct ss_cost_context *c, const struct ss_layer_cost 
     return ss_sm_share_diluted(share, busy, host);
 }
 
-/* One pass of a layer: its seconds, waits included, and those of what SMs taken away slow. */
-struct fsdp_beside {
-    double seconds;
-    double slowed[SS_LABEL_COUNT]; /* COMPUTE and RECOMPUTE at the pace of the mean GPU, and OTHER */
-    double share;                  /* of `seconds` that SMs taken away slow */
-};
-
-static struct fsdp_beside beside(const struct ss_cost_context *c, const struct ss_layer_cost *cost,
-                                 int backward)
+/* Replaces the seconds of a layer by those of its recorded steps, collectives beside kernels among them. A whole backward hides more
+ * than I and W apart. */
+static void fold_steps(const struct ss_cost_context *c, struct ss_layer_cost *out)
 {
-    const double *const passes[2][3] = {{cost->forward, NULL, NULL},
-                                        {cost->input_grad, cost->weight_grad, cost->joint}};
-    static const int labels[] = {SS_LABEL_COMPUTE, SS_LABEL_RECOMPUTE, SS_LABEL_OTHER};
-    struct fsdp_beside b = {0};
-
-    b.seconds = backward ? ss_cost_slowed_backward(c, cost) : ss_cost_slowed(c, cost->forward);
-    for (int i = 0; i < 3 && passes[backward][i]; i++)
-        for (int k = 0; k < 3; k++)
-            b.slowed[labels[k]] += passes[backward][i][labels[k]];
-    b.share = b.seconds > 0 ? fmin(1, ss_cost_slowed(c, b.slowed) / b.seconds) : 0;
-    return b;
-}
-
-/* Adds to *out what the parts' collectives add to one pass. They run one after the other from its beginning. Their
- * SMs slow the pass, waits excepted, which is time of the kernels; the end of the last may stick out. */
-static void hold(const struct ss_cost_context *c, const struct fsdp_part *parts, int n, int backward,
-                 const struct fsdp_beside *b, double out[SS_LABEL_COUNT])
-{
-    double left = b->seconds, slowed = 0, all = 0;
-    for (int i = 0; i < n; i++) {
-        double longer = 1 - b->share + b->share / (1 - parts[i].sm_share);
-        double done = fmin(left, parts[i].seconds[backward] / longer);
-        slowed += done * (longer - 1);
-        left -= done;
-        all += parts[i].seconds[backward];
-    }
-    out[SS_LABEL_DP] += fmax(0, all - b->seconds - slowed);
-    if (slowed <= 0)
-        return;
-    for (int label = 0; label < SS_LABEL_COUNT; label++)
-        out[label] += b->slowed[label] * slowed / ss_cost_slowed(c, b->slowed);
+    struct ss_step_list *list = c->record->out.phase;
+    double backward[SS_LABEL_COUNT];
+    list[SS_PHASE_F].failed |= ss_steps_fold(&list[SS_PHASE_F], c->slower, out->forward) ||
+                               ss_steps_fold(&list[SS_PHASE_B], c->slower, backward) ||
+                               ss_steps_fold(&list[SS_PHASE_I], c->slower, out->input_grad);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        out->joint[l] = backward[l] - out->input_grad[l] - out->weight_grad[l];
 }
 
 /* ---- parameters on the host ---- */
@@ -142,7 +120,7 @@ static void add_copies(const struct ss_cost_context *c, const double all, double
  * Each gather begins with a copy of the rank's shard to the device. Where the host steps, a shard of gradients goes there in every
  * microbatch, comes back to be added to, and goes in fp32 behind the last one. Directions run side by side, as do NVMe and the link. */
 static void host_copies(const struct ss_cost_context *c, const struct ss_ops *ops, int again,
-                        const double all[2], const struct fsdp_beside pass[2], struct ss_layer_cost *out)
+                        const double all[2], const double pass[2], struct ss_layer_cost *out)
 {
     const struct ss_job *job = c->job;
     double expert = ss_job_experts_apart(job) ? ops->sum.expert : 0, params = ops->sum.params;
@@ -157,8 +135,8 @@ static void host_copies(const struct ss_cost_context *c, const struct ss_ops *op
         return;
     double to_host = fmax(back + grad * (1 - c->once), grad + whole) / link;
     double drives = back * read + (job->offload.optimizer_nvme ? whole / nvme : 0);
-    add_copies(c, all[0], pass[0].seconds, fmax(in / link, in * read), share, 0, out);
-    add_copies(c, all[1], pass[1].seconds, fmax(to_host, drives), share, 1, out);
+    add_copies(c, all[0], pass[0], fmax(in / link, in * read), share, 0, out);
+    add_copies(c, all[1], pass[1], fmax(to_host, drives), share, 1, out);
 }
 
 /* Adds the collectives of FSDP. Sharded parameters are gathered before each pass, and gradients are scattered
@@ -175,7 +153,7 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, str
     int n = fsdp_parts(c, ops, parts), once = ss_job_fsdp_once(c->job, c->stack);
     int whole = c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS && !once, again = whole && !kept,
         nback = again ? n : 0;
-    const struct fsdp_beside forward = beside(c, out, 0), backward = beside(c, out, 1);
+    const double pass[2] = {ss_cost_slowed(c, out->forward), ss_cost_slowed_backward(c, out)};
     double e = c->shape.e, params = 0, all[2] = {0, 0},
            times = whole || (c->stack->fsdp_pytorch > 0 && !once) ? 1 : c->once;
     for (int i = 0; i < n; i++) {
@@ -186,11 +164,9 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, str
         p->sm_share = taken(c, out, p->group);
         gather[i] = back[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered);
         back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad);
-        p->seconds[0] = gather[i].seconds;
-        p->seconds[1] = back[nback + i].seconds + (again ? gather[i].seconds : 0);
         params += p->params;
-        all[0] += p->seconds[0];
-        all[1] += p->seconds[1];
+        all[0] += gather[i].seconds;
+        all[1] += back[nback + i].seconds + (again ? gather[i].seconds : 0);
     }
     nback += n;
     if (n == 0 && !c->job->offload.params)
@@ -201,12 +177,7 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, str
     ss_record_beside(c->record, SS_PHASE_F, gather, n, flat_f);
     ss_record_beside(c->record, SS_PHASE_B, back, nback, flat_b);
     ss_record_beside(c->record, SS_PHASE_I, back, nback, flat_b);
-    out->forward[SS_LABEL_COMPUTE] += flat_f;
-    out->input_grad[SS_LABEL_COMPUTE] += flat_b;
-    hold(c, parts, n, 0, &forward, out->forward);
-    hold(c, parts, n, 1, &backward, out->input_grad);
-    if (c->job->offload.params) {
-        const struct fsdp_beside pass[2] = {forward, backward};
+    fold_steps(c, out);
+    if (c->job->offload.params)
         host_copies(c, ops, !kept, all, pass, out);
-    }
 }

@@ -106,7 +106,7 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
         : ops->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
             ? SS_RECOMPUTE_SELECTIVE
             : SS_RECOMPUTE_NONE;
-    int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
+    int record = set->with_steps || c.shape.shared_overlap || c.shape.paired || ss_cost_fetches_layers(&c);
     const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
     if (known) {
         part->cost = known->cost;

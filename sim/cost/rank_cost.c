@@ -208,30 +208,11 @@ static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *i
     return out;
 }
 
-/* Slows a rank down. Kernels of a slow GPU take longer, and the others of its tensor, context and expert
- * groups wait for it in every layer. Time from the lasting spread has a label of its own; a group whose GPUs
- * are all faster than the mean GPU computes less. */
-static void slow_down(double seconds[SS_LABEL_COUNT], const struct ss_rank_site *site, int waiting)
-{
-    double kernels = seconds[SS_LABEL_COMPUTE] + seconds[SS_LABEL_RECOMPUTE], fast = fmin(site->pace, 1);
-    seconds[SS_LABEL_COMPUTE] *= site->own * fast;
-    seconds[SS_LABEL_RECOMPUTE] *= site->own * fast;
-    seconds[waiting] += kernels * (site->group - site->own) * fast;
-    seconds[SS_LABEL_SPREAD] += kernels * site->group * (site->pace - fast);
-}
-
-static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site, int waiting)
+static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site)
 {
     double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
     for (size_t i = 0; i < SS_ARRAY_LEN(all); i++)
-        slow_down(all[i], site, waiting);
-}
-
-static int waiting_label(const struct ss_rank_site *site)
-{
-    if (site->tp.n > 1)
-        return SS_LABEL_TP;
-    return site->cp.n <= 1 && (site->ep.n > 1 || site->etp.n > 1) ? SS_LABEL_EP : SS_LABEL_CP;
+        ss_rank_slow_down(all[i], site);
 }
 
 /* Copies the chunk before: with equal layers a chunk costs and holds as much. */
@@ -257,7 +238,7 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     int status = ss_layer_set_chunk(out->set, k, chunk, err);
     if (status)
         return status;
-    slow_chunk(chunk, site, waiting_label(site));
+    slow_chunk(chunk, site);
     ss_memory_chunk(c, out->set, k, chunk);
     out->params[k] = ss_layer_set_params(
         out->set, c, k, chunk->has_loss && ss_job_copies_embedding(in->job) && ends_apart(in->schedule));
@@ -316,7 +297,7 @@ static int pair_build(const struct ss_cost_context *c, const struct ss_rank_site
     int status = ss_pair_steps(out->set, f, b, &list);
     SS_THEN(status, ss_steps_fold(&list, c->slower, seconds));
     free(list.step);
-    slow_down(seconds, site, waiting_label(site));
+    ss_rank_slow_down(seconds, site);
     return status;
 }
 

@@ -6,71 +6,13 @@
  * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts on other
  * ranks (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
  */
+#include "plan/buckets.h"
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/kernel.h"
-#include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-/* The group at hand: classes of one pipeline stage, or of two with two copies of the model. */
-struct dp_group {
-    struct ss_plan_builder *b;
-    struct ss_error *err;
-    int comm; /* SS_COMM_DP_CP: all parameters but those of experts; SS_COMM_EDP: those of experts */
-    int cls;  /* first class of the group, at the lower stage */
-    struct ss_class_list classes;
-    struct ss_group_shape shape;
-    struct ss_replicas how;
-};
-
-/* Returns the chunk of another class of the group that holds the same layers as `chunk` of the first
- * class. */
-static int same_chunk(const struct dp_group *d, int cls, int chunk)
-{
-    const struct ss_plan *plan = d->b->plan;
-    return plan->classes[cls].stage == plan->classes[d->cls].stage ? chunk
-                                                                   : plan->schedule->chunks - 1 - chunk;
-}
-
-/* Seconds of a class's slots, of the kernels in them, of the GEMMs among these, of the host between kernels. */
-struct slot_seconds {
-    double all, kernels, gemms, host;
-};
-
-static struct slot_seconds slot_seconds(const struct ss_plan *plan, int cls)
-{
-    struct slot_seconds s = {0};
-    for (int k = 0; k < plan->schedule->chunks; k++) {
-        const struct ss_chunk_cost *chunk = &plan->classes[cls].chunks[k];
-        double kernels = ss_chunk_kernels(chunk);
-        double waits = ss_issue_left(&chunk->issue[SS_PHASE_F]) + ss_issue_left(&chunk->issue[SS_PHASE_B]);
-        s.all += ss_chunk_seconds(chunk, SS_PHASE_F) + ss_chunk_seconds(chunk, SS_PHASE_B) - waits;
-        s.kernels += kernels;
-        s.gemms += chunk->gemms * kernels;
-        s.host += chunk->forward[SS_LABEL_OTHER] + chunk->backward[SS_LABEL_OTHER] - waits;
-    }
-    return s;
-}
-
-/* Returns the share that a collective of the group takes of the computation in a slot beside it, in the class
- * that all others wait for: of kernels and the host's time between them, at chunk level also of waits inside
- * the slot. */
-static double sm_share(const struct dp_group *d)
-{
-    const struct ss_plan *plan = d->b->plan;
-    const struct ss_card *card = ss_platform_card(plan->platform);
-    struct slot_seconds most = {0, 0, 0, 0};
-    for (int i = 0; i < d->classes.n; i++) {
-        const struct slot_seconds s = slot_seconds(plan, d->classes.cls[i]);
-        most = s.all > most.all ? s : most;
-    }
-    double taken = ss_sm_share_taken(card, ss_collective_sm_share(plan->stack, card, &d->shape),
-                                     most.kernels > 0 ? most.gemms / most.kernels : 0);
-    return ss_sm_share_diluted(taken, most.kernels,
-                               plan->level == SS_LEVEL_CHUNK ? fmax(0, most.all - most.kernels) : most.host);
-}
-
-static int collective_add(const struct dp_group *d, const char *name, int role, int kind, double bytes,
+static int collective_add(const struct ss_dp_group *d, const char *name, int role, int kind, double bytes,
                           int *index)
 {
     const struct ss_collective_spec spec = {.name = name,
@@ -78,21 +20,10 @@ static int collective_add(const struct dp_group *d, const char *name, int role, 
                                             .role = role,
                                             .kind = kind,
                                             .bytes = bytes,
-                                            .sm_share = sm_share(d),
+                                            .sm_share = d->share,
                                             .part = 1,
                                             .seconds = -1};
     return ss_plan_group_collective_add(d->b, d->cls, &spec, &d->classes, index, d->err);
-}
-
-static const struct ss_param_count *params_of(const struct dp_group *d, int chunk)
-{
-    return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
-}
-
-static double params_of_chunk(const struct dp_group *d, int chunk)
-{
-    const struct ss_param_count *p = params_of(d, chunk);
-    return d->comm == SS_COMM_EDP ? p->expert : p->all - p->expert;
 }
 
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
@@ -105,7 +36,7 @@ static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark
 }
 
 /* Returns where chunk k of a class has done `layers` layers of the last backward, or of the first forward. */
-static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, int gather, int layers,
+static struct ss_bucket_mark mark_at(const struct ss_dp_group *d, int cls, int k, int gather, int layers,
                                      int collective)
 {
     const struct ss_layer_set *set = ss_plan_cost_of(d->b, cls)->set;
@@ -125,11 +56,12 @@ static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, i
 }
 
 /* cast: bytes that kernels move between a gather and the use of what it brought. */
-static int marks_add(const struct dp_group *d, int chunk, int gather, int layers, int collective, double cast)
+static int marks_add(const struct ss_dp_group *d, int chunk, int gather, int layers, int collective,
+                     double cast)
 {
     int status = SS_OK;
     for (int i = 0; i < d->classes.n && !status; i++) {
-        int cls = d->classes.cls[i], k = same_chunk(d, cls, chunk);
+        int cls = d->classes.cls[i], k = ss_dp_same_chunk(d, cls, chunk);
         struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[k];
         struct ss_bucket_mark mark = mark_at(d, cls, k, gather, layers, collective);
         mark.cast = ss_kernel_elementwise(ss_platform_card(d->b->plan->platform), cast, 0);
@@ -144,14 +76,14 @@ struct params {
     double all, gemm;
 };
 
-static struct params params_of_layer(const struct dp_group *d, int chunk, int layer)
+static struct params params_of_layer(const struct ss_dp_group *d, int chunk, int layer)
 {
     const struct ss_layer_params p = ss_chunk_layer_params(ss_plan_cost_of(d->b, d->cls)->set, chunk, layer);
     return d->comm == SS_COMM_EDP ? (struct params){p.expert, p.expert_gemm}
                                   : (struct params){p.dense, p.dense_gemm};
 }
 
-static struct params params_of_layers(const struct dp_group *d, int chunk)
+static struct params params_of_layers(const struct ss_dp_group *d, int chunk)
 {
     struct params sum = {0, 0};
     for (int i = 0; i < d->b->plan->classes[d->cls].chunks[chunk].nlayers; i++) {
@@ -163,15 +95,15 @@ static struct params params_of_layers(const struct dp_group *d, int chunk)
 }
 
 /* Returns the gathered bytes of `params` parameters, `gemm` of them in GEMMs. */
-static double gathered(const struct dp_group *d, double params, double gemm)
+static double gathered(const struct ss_dp_group *d, double params, double gemm)
 {
     return params * d->how.param_bytes - gemm * d->how.fp8_saving;
 }
 
 /* Adds a bucket of `params` parameters. layers_ready: layers that the last backward has done when the bucket
  * is full; layers_needed: layers that the first forward has done when it is needed. */
-static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct params params, int layers_ready,
-                      int layers_needed)
+static int bucket_add(const struct ss_dp_group *d, int chunk, int bucket, struct params params,
+                      int layers_ready, int layers_needed)
 {
     char name[80], place[64];
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
@@ -193,11 +125,11 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
 }
 
 /* Puts the gathers from number `first` on, made in backward order, into the order of the forward. */
-static void reverse_gathers(const struct dp_group *d, int chunk, int first)
+static void reverse_gathers(const struct ss_dp_group *d, int chunk, int first)
 {
     for (int k = 0; k < d->classes.n; k++) {
         int cls = d->classes.cls[k];
-        struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[same_chunk(d, cls, chunk)];
+        struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[ss_dp_same_chunk(d, cls, chunk)];
         for (int i = first, j = cc->ngather - 1; i < j; i++, j--) {
             struct ss_bucket_mark t = cc->gather[i];
             cc->gather[i] = cc->gather[j];
@@ -208,7 +140,7 @@ static void reverse_gathers(const struct dp_group *d, int chunk, int first)
 
 /* Returns the size of a bucket. Megatron-LM has one size for both kinds, from the ranks of the dense
  * parameters; frameworks that set a size know no ranks. */
-static double bucket_size(const struct dp_group *d)
+static double bucket_size(const struct ss_dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     int rank = plan->classes[d->cls].representative;
@@ -220,7 +152,7 @@ static double bucket_size(const struct dp_group *d)
 
 /* Adds one bucket for all of a chunk; it is ready and needed with the chunk's lowest layer that has
  * parameters. */
-static int only_bucket(const struct dp_group *d, int chunk, double all, double gemm)
+static int only_bucket(const struct ss_dp_group *d, int chunk, double all, double gemm)
 {
     int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers, first = 0;
     while (first < layers && params_of_layer(d, chunk, first).all <= 0)
@@ -230,7 +162,7 @@ static int only_bucket(const struct dp_group *d, int chunk, double all, double g
 }
 
 /* Adds the buckets of PyTorch's DistributedDataParallel; rest: parameters of the embedding. */
-static int tensor_buckets(const struct dp_group *d, int chunk, double output, double rest)
+static int tensor_buckets(const struct ss_dp_group *d, int chunk, double output, double rest)
 {
     const int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers;
     struct ss_ddp_walk w =
@@ -249,7 +181,7 @@ static int tensor_buckets(const struct dp_group *d, int chunk, double output, do
 /* Adds the buckets of a chunk in the order of the backward: output layer, layers, embedding. A bucket takes
  * whole layers until it has its size; the last bucket takes the rest. Where parameters are gathered in fp8,
  * buckets count these alone, and all others go with the last one, the output layer too. */
-static int layer_buckets(const struct dp_group *d, int chunk, struct params own, double rest)
+static int layer_buckets(const struct ss_dp_group *d, int chunk, struct params own, double rest)
 {
     double size = bucket_size(d);
     const int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers;
@@ -269,11 +201,11 @@ static int layer_buckets(const struct dp_group *d, int chunk, struct params own,
     return status;
 }
 
-static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct params layers)
+static int chunk_buckets(const struct ss_dp_group *d, int chunk, double all, struct params layers)
 {
     const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
-    double output = d->comm == SS_COMM_EDP ? params_of(d, chunk)->expert_loss : params_of(d, chunk)->loss;
+    double output = d->comm == SS_COMM_EDP ? ss_dp_count(d, chunk)->expert_loss : ss_dp_count(d, chunk)->loss;
     double rest = all - output - layers.all;
     int gathers = cc->ngather, ddp = d->b->plan->stack->ddp_copies > 0;
     if ((!ddp && (pc->stage > 0 || chunk > 0)) || cc->nlayers == 0)
@@ -289,7 +221,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
 }
 
 /* Adds a collective without overlap, of `bytes` bytes of the rank's gradients (or parameters). */
-static int whole_add(const struct dp_group *d, int gather, double bytes)
+static int whole_add(const struct ss_dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
     int index, kind = gather ? SS_COLL_ALL_GATHER : d->how.reduce;
@@ -304,14 +236,17 @@ static int whole_add(const struct dp_group *d, int gather, double bytes)
     return status;
 }
 
-static int group_build(struct dp_group *d)
+static int group_build(struct ss_dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     double grads = 0, params = 0;
     int status = SS_OK;
+    d->share = ss_dp_group_share(d);
+    if (d->share < 0)
+        return ss_nomem(d->err);
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
         const struct params layers = params_of_layers(d, k);
-        double all = params_of_chunk(d, k);
+        double all = ss_dp_params(d, k);
         grads += all * d->how.grad_bytes;
         params += gathered(d, all, layers.gemm);
         status = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
@@ -360,7 +295,7 @@ struct ss_replicas ss_plan_replicas(const struct ss_plan_builder *b, int comm, i
 }
 
 /* Fills the group. */
-static int group_init(struct dp_group *d, int cls)
+static int group_init(struct ss_dp_group *d, int cls)
 {
     const int rank = d->b->plan->classes[cls].representative;
     d->cls = cls;
@@ -384,7 +319,7 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
 {
     const struct ss_plan *plan = b->plan;
     int status = SS_OK;
-    struct dp_group d = {.b = b, .err = err, .comm = comm};
+    struct ss_dp_group d = {.b = b, .err = err, .comm = comm};
     if (!ss_comm_has_flows(plan, comm)) /* sharded parameters communicate inside the layers */
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);

@@ -17,19 +17,35 @@ static void add_step(const struct ss_program_builder *b, const struct ss_step *s
         seconds[SS_LABEL_SPREAD] += step->seconds * (pace - 1);
 }
 
-/* Layer level: computations between two posts or waits become one event. */
+/* Emits what has been added up, and empties it. */
+static void steps_end(struct ss_program_builder *b, double seconds[SS_LABEL_COUNT])
+{
+    struct ss_work w = ss_emit_work(&b->e, seconds);
+    ss_emit_work_until(&b->e, &w, 1);
+    memset(seconds, 0, SS_LABEL_COUNT * sizeof *seconds);
+}
+
+/* Returns whether the step ends a repeated forward, or begins one, behind computations of the other kind: a collective that
+ * holds SMs slows those beside it, not both alike. */
+static int turns(const struct ss_step *step, const double seconds[SS_LABEL_COUNT])
+{
+    return (step->label == SS_LABEL_COMPUTE && seconds[SS_LABEL_RECOMPUTE] > 0) ||
+           (step->label == SS_LABEL_RECOMPUTE && seconds[SS_LABEL_COMPUTE] > 0);
+}
+
+/* Layer level: computations between two posts or waits become one event, or two where one of them is recompute. */
 static void steps(struct ss_program_builder *b, const struct ss_step *list, int from, int to)
 {
     double seconds[SS_LABEL_COUNT] = {0};
     for (int i = from; i <= to; i++) {
         const struct ss_step *step = &list[i];
         if (i < to && step->kind == SS_STEP_COMPUTE) {
+            if (turns(step, seconds))
+                steps_end(b, seconds);
             add_step(b, step, seconds);
             continue;
         }
-        struct ss_work w = ss_emit_work(&b->e, seconds);
-        ss_emit_work_until(&b->e, &w, 1);
-        memset(seconds, 0, sizeof seconds);
+        steps_end(b, seconds);
         if (i < to)
             ss_emit_event(&b->e, step->kind == SS_STEP_POST ? SS_EV_POST : SS_EV_WAIT,
                           step->kind == SS_STEP_POST ? step->collective : 0, step->stream, 0);
@@ -129,6 +145,16 @@ static void forward_work(struct ss_program_builder *b, const struct ss_comm_vari
     work_end(b, &w, &chunk->issue[SS_PHASE_F], v->first && chunk->ngather);
 }
 
+/* Divides the work of a last backward as the reduction beside it slows its parts. */
+static void divide_beside(const struct ss_chunk_cost *chunk, double work[SS_LABEL_COUNT])
+{
+    double beside[SS_LABEL_COUNT], all = ss_label_sum(work);
+    without_host(chunk->backward_beside, &chunk->issue[SS_PHASE_B], beside);
+    double sum = ss_label_sum(beside);
+    for (int l = 0; l < SS_LABEL_COUNT && sum > 0; l++)
+        work[l] = beside[l] * all / sum;
+}
+
 static void backward_work(struct ss_program_builder *b, const struct ss_comm_variant *v, int chunk_index,
                           const double seconds[SS_LABEL_COUNT])
 {
@@ -139,6 +165,8 @@ static void backward_work(struct ss_program_builder *b, const struct ss_comm_var
     }
     double work[SS_LABEL_COUNT];
     without_host(seconds, &chunk->issue[SS_PHASE_B], work);
+    if (v->last)
+        divide_beside(chunk, work);
     struct ss_work w = ss_emit_work(&b->e, v->phase == SS_PHASE_B ? work : seconds);
     for (int i = 0; v->last && i < chunk->nreduce; i++) {
         const struct ss_bucket_mark *mark = &chunk->reduce[i];

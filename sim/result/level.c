@@ -124,6 +124,26 @@ static double apart(const struct ss_run *run)
     return most;
 }
 
+static int is_of_shards(int comm)
+{
+    return comm == SS_COMM_FSDP || comm == SS_COMM_EXPERT_FSDP;
+}
+
+/* Returns the communicator that ranks wait for longest among those that share the links inside nodes with the gathers and scatters beside
+ * layers, and sets *wait to that share of the iteration; -1: none. */
+static int beside_shards(const struct ss_run *run, double *wait)
+{
+    const struct ss_share *shares = run->plan->shares;
+    int longest = -1;
+    *wait = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        double here = shares[comm].inside && !is_of_shards(comm) ? waited(run, comm) : 0;
+        longest = here > *wait ? comm : longest;
+        *wait = fmax(*wait, here);
+    }
+    return shares[SS_COMM_FSDP].inside || shares[SS_COMM_EXPERT_FSDP].inside ? longest : -1;
+}
+
 struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
 {
     const struct ss_plan *plan = run->plan;
@@ -156,5 +176,10 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
                      name);
         first = share->across ? comm : first;
     }
+    double wait;
+    int beside = beside_shards(run, &wait);
+    if (!d.what[0] && beside >= 0 && wait > MATTERS)
+        snprintf(d.what, sizeof d.what, "%s and %s share %ss inside nodes", ss_comm_facts(beside)->name,
+                 ss_comm_facts(SS_COMM_FSDP)->name, ss_platform_fabric(plan->platform));
     return d;
 }

@@ -77,6 +77,20 @@ static void test_fold_sms(void)
          WAIT(SS_COMM_TP));
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 2, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
+    /* a reduction from the begin that ends at 0.5: 0.4 of the SMs beside both, 0.5 behind the gather at 0.25, then all */
+    struct ss_layer_step steps[] = {POST(SS_COMM_FSDP, 0.25, 0.2), COMPUTE(0.5), WAIT(SS_COMM_FSDP),
+                                    OTHER(1)};
+    const struct ss_step_list list = {.n = sizeof steps / sizeof *steps, .step = steps};
+    CU_ASSERT_EQUAL(ss_steps_fold_beside(&list, 0, 0.9, 0.5, t), SS_OK);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 0.5 + 0.5 - (0.25 * 0.4 + 0.25 * 0.5), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_DP], 0, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_OTHER], 1, 1e-12);
+    /* the gather sticks out by 0.4; beside a reduction the kernels take as long as both, and it does not */
+    struct ss_layer_step out[] = {POST(SS_COMM_FSDP, 1, 0), COMPUTE(0.6), WAIT(SS_COMM_FSDP)};
+    const struct ss_step_list exposed = {.n = sizeof out / sizeof *out, .step = out};
+    CU_ASSERT_EQUAL(ss_steps_fold_beside(&exposed, 0, 0.4, 2, t), SS_OK);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_COMPUTE], 1, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_DP], 0, 1e-12);
 }
 
 /* An exchange of s, and of `slow` with kernels beside it. */

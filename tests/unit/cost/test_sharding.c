@@ -11,6 +11,18 @@
 #define MATRICES (1024. * 1536 + 1024. * 1024 + 3 * 1024. * 2816)
 #define ALL (MATRICES + 2 * 1024)
 
+/* Adds the collectives of a layer that computes nothing. */
+static void alone(struct setting *t, const struct ss_ops *ops, struct ss_layer_cost *out)
+{
+    struct ss_recorder recorder;
+    struct ss_layer_steps steps;
+    t->c.record = &recorder;
+    ss_record_begin(&recorder);
+    ss_cost_fsdp(&t->c, ops, out);
+    CU_ASSERT_EQUAL(ss_record_end(&recorder, &steps), SS_OK);
+    ss_layer_steps_free(&steps);
+}
+
 /* A layer of an encoder, beside its place. */
 #define ENCODER 16
 /* A layer on 8 ranks of a node with NVLinks of 1 GB/s, in an iteration of four microbatches: seconds of collectives, and of the
@@ -34,7 +46,7 @@ static struct ss_layer_cost sharded(int sharding, int where, int pytorch, int fp
     CU_ASSERT_EQUAL(ops.sum.params, ALL);
     ops.where = where & ~ENCODER;
     ops.encoder = (where & ENCODER) != 0;
-    ss_cost_fsdp(&t.c, &ops, &out);
+    alone(&t, &ops, &out);
     return out;
 }
 
@@ -95,7 +107,7 @@ static void test_once(void)
         t.job.pp = rows[i].pp;
         t.job.model.num_experts = rows[i].experts;
         CU_ASSERT_EQUAL(ss_job_fsdp_once(&t.job, &t.stack), rows[i].once);
-        ss_cost_fsdp(&t.c, &ops, &got);
+        alone(&t, &ops, &got);
         if (rows[i].once)
             expect_comm(got, 2 * ALL / 4, 4 * ALL / 4);
         else
@@ -112,15 +124,23 @@ static void test_fp8(void)
                 MATRICES + 2 * 2048 + 4 * ALL);
 }
 
-/* A gather beside a second of kernels, half a second of waits for tensor ranks and half a second of host takes 20 % of the SMs: while it
- * runs, what takes SMs or waits for launches is 1/0.8 as long (diluted: 1.5 s of the pass's 2 are slowed, and kernels are 2/3 of them).
- * Time that kernels take longer is the kernels'; only what is left at the end of the pass is `dp`. */
+/* A gather beside 1.5 s of kernels and 0.5 s of waits for tensor ranks takes 20 % of the SMs: while it runs, kernels are 1/0.8 as long. It
+ * begins with the forward, so that what is recomputed first is slowed first. Time that kernels take longer is the kernels'; only what is
+ * left at the end of the pass is `dp`. */
 static void test_slowed(void)
 {
-    static const double seconds[] = {0.5, 4}; /* of the gather: inside the pass, and beyond it */
+    static const struct {
+        double gather, again, compute, dp;
+    } rows[] = {
+        {0.5, 0.5 + 0.5 * 0.2, 1, 0},                 /* 0.4 of 0.5 s are done beside it */
+        {1.25, 0.5 / 0.8, 1 + 0.625 * 0.2, 0},        /* and 0.5 of the next second, in 0.625 s */
+        {4, 0.5 / 0.8, 1 / 0.8, 4 - 1.5 / 0.8 - 0.5}, /* beside all of the pass, and beyond it */
+    };
 
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct setting t;
+        struct ss_recorder recorder;
+        struct ss_layer_steps steps;
         struct ss_layer_cost got = {0};
         setting_make(&t);
         t.job.dp.fsdp = 1;
@@ -128,21 +148,24 @@ static void test_slowed(void)
         t.job.precision = t.job.stored = SS_BF16;
         t.stack.comm_sms_fabric = 0.2 * t.card.sm_count;
         t.c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
-        t.c.net.fabric_busbw = 2 * ALL * 7 / 8 / seconds[i];
+        t.c.net.fabric_busbw = 2 * ALL * 7 / 8 / rows[i].gather;
+        t.c.record = &recorder;
         struct ss_ops ops = layer_of(&t, DENSE);
-        got.forward[SS_LABEL_COMPUTE] = 0.75;
-        got.forward[SS_LABEL_RECOMPUTE] = 0.25;
+        ss_record_begin(&recorder);
+        ss_record_kernels(&recorder, &(struct ss_step_work){0.5, 0, 0}, &(struct ss_step_work){0, 0, 0});
+        recorder.out.phase[SS_PHASE_F].step[0].label = SS_LABEL_RECOMPUTE;
+        ss_record_kernels(&recorder, &(struct ss_step_work){1, 0, 0}, &(struct ss_step_work){0, 0, 0});
+        ss_record_border(&recorder, SS_PHASE_F, SS_COLL_ALL_GATHER, 1, 0.5);
+        got.forward[SS_LABEL_COMPUTE] = 1;
+        got.forward[SS_LABEL_RECOMPUTE] = 0.5;
         got.forward[SS_LABEL_TP] = 0.5;
-        got.forward[SS_LABEL_OTHER] = 0.5;
         ss_cost_fsdp(&t.c, &ops, &got);
-        /* kernels take 1/0.8 of their time, the pass's 1.5 s together (2/3 / 0.8 + 1/3) of theirs, all 2 s a quarter of that less */
-        double longer = 0.25 + 0.75 * (2 / 3. / 0.8 + 1 / 3.), done = fmin(2, seconds[i] / longer);
-        double more = done * (longer - 1), flat = 4 * ALL / 1e12;
-        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE] - flat, 0.75 + more * 0.75 / 1.5, 1e-12);
-        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_RECOMPUTE], 0.25 + more * 0.25 / 1.5, 1e-12);
-        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_OTHER], 0.5 + more * 0.5 / 1.5, 1e-12);
-        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_DP], i ? 4 - 2 * longer : 0, 1e-12);
-        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_TP], 0.5, 1e-15);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE], rows[i].compute + 4 * ALL / 1e12, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_RECOMPUTE], rows[i].again, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_DP], rows[i].dp, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_TP], 0.5, 1e-12);
+        CU_ASSERT_EQUAL(ss_record_end(&recorder, &steps), SS_OK);
+        ss_layer_steps_free(&steps);
     }
 }
 

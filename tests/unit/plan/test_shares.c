@@ -71,6 +71,14 @@ static const struct {
      "--max-position-embeddings 4096 --mbs 1 --gbs 4 "
      "--sequence-parallel",
      CROSSED, "6:2", 1},
+    {"context 2 beside shards, direct links",
+     "mi300x 2;--model granite-4.0-h-micro --bf16 --seq 2048 --mbs 1 --cp 2 --cp-comm-type all_gather "
+     "--fsdp hybrid --gbs 16",
+     IN_ORDER, NULL, 1},
+    {"tensor 4 beside shards over two nodes",
+     "h800 2;--model nemotron-h-8b --bf16 --seq 4096 --mbs 1 --tp 4 --sequence-parallel --fsdp full --gbs 4 "
+     "--stack torchtitan-2026",
+     IN_ORDER, NULL, 1},
 };
 
 static size_t stride = 1;

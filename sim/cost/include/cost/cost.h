@@ -139,9 +139,13 @@ struct ss_repeated {
  * operator's forward. *out already has the seconds of repeated modules. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   const struct ss_repeated *repeated, struct ss_layer_cost *out);
-/* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients. */
+/* fsdp.c. Returns 1 where a layer's parameters or gradients are gathered, scattered or copied beside it. */
+int ss_cost_fetches_layers(const struct ss_cost_context *c);
+/* Adds the gathers of the layer's sharded parameters and the scatters of their gradients to the recorded steps, whose seconds the
+ * layer then has. Such layers need c->record. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out);
-/* Prices one layer; recompute: enum ss_recompute of this layer. A layer whose operators run beside an exchange needs c->record. */
+/* Prices one layer; recompute: enum ss_recompute of this layer. A layer whose operators run beside an exchange, or whose
+ * parameters are fetched, needs c->record. */
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                    struct ss_layer_cost *out);
 /* Adds what an operator gathers from all ranks of the expert group before it starts. */

@@ -99,6 +99,16 @@ int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost 
                       struct ss_rank_cost *out, struct ss_error *err);
 void ss_rank_cost_free(struct ss_rank_cost *cost);
 
+/* slowed.c. Slows a rank's seconds down. Kernels of a slow GPU take longer, and the others of its tensor, context and expert
+ * groups wait for it in every layer. Time from the lasting spread has a label of its own; a group whose GPUs
+ * are all faster than the mean GPU computes less. */
+void ss_rank_slow_down(double seconds[SS_LABEL_COUNT], const struct ss_rank_site *site);
+/* Fills the seconds of a backward of the k-th chunk, whose layers are sharded, beside reductions that hold the share `held` of the SMs for
+ * the first `part` of each layer's time, as buckets are ready where layers end: slower kernels hide more of the layers' own collectives.
+ * The loss comes before all reductions. *share is what these take of the time beside them. Error: SS_ERR_NOMEM. */
+int ss_rank_backward_beside(const struct ss_rank_cost *cost, const struct ss_rank_site *site, int k,
+                            double held, double part, double out[SS_LABEL_COUNT], double *share);
+
 /* What the host takes beside F or B of the k-th chunk, for bounds of any order of slots, s. */
 struct ss_chunk_host {
     int in_step; /* 1: the host waits for the GPU on the way, and the phase has what the GPU waits; then all below is 0 */

@@ -144,5 +144,8 @@ void ss_steps_beside(struct ss_step_list *list, const struct ss_card *card);
  * last 1 + slower times as long for the question what is waited for, but are counted at their plain length.
  * Error: SS_ERR_NOMEM. */
 int ss_steps_fold(const struct ss_step_list *list, double slower, double by_label[SS_LABEL_COUNT]);
+/* Does so beside a reduction of gradients that holds the share `held` of the SMs `until` so many seconds have gone. */
+int ss_steps_fold_beside(const struct ss_step_list *list, double slower, double held, double until,
+                         double by_label[SS_LABEL_COUNT]);
 
 #endif

@@ -106,6 +106,8 @@ struct ss_chunk_cost {
     double backward[SS_LABEL_COUNT];    /* B: full backward, recompute included */
     double input_grad[SS_LABEL_COUNT];  /* I: gradient of the input */
     double weight_grad[SS_LABEL_COUNT]; /* W: gradient of the weight */
+    /* chunk level: of B beside the reductions of replicas, which hold SMs; all 0: as any other B */
+    double backward_beside[SS_LABEL_COUNT];
     double gemms; /* share of GEMMs in the kernel seconds of a forward and a backward, 0..1 */
     /* activation (or its gradient) at the chunk's borders; 0 at the ends of the model */
     double recv_bytes, send_bytes;
