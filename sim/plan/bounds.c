@@ -48,11 +48,12 @@ static double pace_of(const struct ss_plan_builder *b)
     const struct ss_plan *plan = b->plan;
     const struct ss_gpu_spread spread = ss_pace_of(ss_platform_card(plan->platform), plan->job->spread,
                                                    ss_platform_gpus_per_node(plan->platform));
-    int together = plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
     if (plan->world_size == 1 || !ss_pace_differs(&spread))
         return 1;
-    return ss_pace_slowest_kept(b->options->cache, &spread,
-                                plan->schedule->stages == 1 ? plan->world_size : together);
+    int together = plan->schedule->stages == 1
+                       ? plan->world_size
+                       : plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
+    return ss_pace_slowest_kept(b->options->cache, &spread, together);
 }
 
 /* Returns the seconds of a slot; of a slot whose exchanges may be hidden, or take less than the busiest

@@ -29,6 +29,7 @@ struct grouping {
     /* [place on a node]; NULL: not in order */
     struct pattern *patterns;
     int *kept, nkept; /* members of patterns */
+    int shapes_alone; /* 1: nobody asks where flows go */
     int mesh;         /* 1: GPUs of a node are joined in pairs */
     int n, nodes;     /* members, and nodes that they lie on */
     int *members;     /* [2 * gpus of the cluster] */
@@ -148,7 +149,7 @@ static void add_group(struct grouping *b, int comm, int first, int number)
         g->number[comm][at] = number;
         g->local[comm][at] = b->count[b->node_of[i]];
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (int j = 0; j < g->width[comm][hop]; j++)
+            for (int j = 0; g->target[comm][hop] && j < g->width[comm][hop]; j++)
                 g->target[comm][hop][(size_t)j * (size_t)g->n + at] = b->members[hop_target[hop](b, i, j)];
     }
 }
@@ -174,7 +175,7 @@ static void repeat_group(const struct grouping *b, int comm, const struct patter
         g->number[comm][to] = number;
         g->local[comm][to] = g->local[comm][from];
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (size_t j = 0; j < (size_t)g->width[comm][hop]; j++)
+            for (size_t j = 0; g->target[comm][hop] && j < (size_t)g->width[comm][hop]; j++)
                 g->target[comm][hop][j * n + to] = g->target[comm][hop][j * n + from] + on;
     }
 }
@@ -187,14 +188,14 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
     size_t places = (size_t)g->n;
     for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
         int width = hops & SS_HOP_BIT(hop) ? hop_width(b, hop, n) : 0;
-        if (width <= 0)
+        g->width[comm][hop] = width > 0 ? width : 0;
+        if (width <= 0 || b->shapes_alone)
             continue;
         int *target = g->target[comm][hop] = malloc(places * (size_t)width * sizeof *target);
         SS_NEED(target, b->err);
         for (size_t j = 0; j < (size_t)width; j++)
             for (size_t at = 0; at < places; at++)
                 target[j * places + at] = ss_periodic_rank(g->ranks, (int)at);
-        g->width[comm][hop] = width;
     }
     return SS_OK;
 }
@@ -390,7 +391,10 @@ int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, st
         comms |= ss_comm_has_groups(plan, comm) ? 1u << comm : 0;
     memset(g, 0, sizeof *g);
     g->ranks = (struct ss_periodic){plan->world_size, plan->world_size};
-    if (how & SS_GROUPS_ALIKE && b.in_order && !plan->experts && !is_narrow(&b)) {
+    if (how & SS_GROUPS_OF_STAGES) {
+        g->ranks = (struct ss_periodic){plan->ranks.stride[SS_AXIS_PP], 1};
+        b.shapes_alone = 1;
+    } else if (how & SS_GROUPS_ALIKE && b.in_order && !plan->experts && !is_narrow(&b)) {
         g->ranks = ss_symmetry_shift(plan, comms);
         int status = build(&b);
         if (status || g->n == plan->world_size || !shares_links(plan, g))

@@ -144,9 +144,8 @@ static void forget_matrix(struct spreading *s)
         free(g->take[far]);
         g->give[far] = g->take[far] = NULL;
     }
-    for (int r = 0; r < s->plan->world_size; r++)
-        if (g->first[SS_COMM_EP][r] == r)
-            ss_groups_at(g, SS_COMM_EP, r)->spread.uneven = 0;
+    for (int at = 0; at < g->n; at++)
+        g->shape[SS_COMM_EP][g->number[SS_COMM_EP][at]].spread.uneven = 0;
 }
 
 /* Finds the load of a group, or takes that of the group before where it is equal. Each group has its own
@@ -181,8 +180,9 @@ int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room
     const struct ss_group_shape *last = NULL; /* equal groups have equal loads */
     int status = make_room(&s), last_stage = -1;
     even = even || plan->job->moe.dispatcher == SS_DISPATCH_ALLGATHER;
-    for (int r = 0; r < plan->world_size && !status; r++) {
-        if (g->first[SS_COMM_EP][r] != r)
+    for (int at = 0; at < g->n && !status; at++) {
+        int r = ss_periodic_rank(g->ranks, at);
+        if (g->first[SS_COMM_EP][at] != r)
             continue;
         status = find_load(&s, r, last, last_stage);
         last = ss_groups_at(g, SS_COMM_EP, r);

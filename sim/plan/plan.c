@@ -213,15 +213,29 @@ static int unlike_links(const struct ss_plan_builder *b)
     return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
 }
 
+static int build_groups(struct ss_plan_builder *b, int how, struct ss_error *err)
+{
+    how |= (unlike_links(b) ? SS_GROUPS_UNLIKE : 0) |
+           (ss_plan_in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0);
+    return ss_groups_build(b->plan, how, &b->groups, err);
+}
+
+static int spread_tokens(struct ss_plan_builder *b, struct ss_error *err)
+{
+    return b->plan->experts
+               ? ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err)
+               : SS_OK;
+}
+
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int how = (unlike_links(b) ? SS_GROUPS_UNLIKE : 0) |
-              (ss_plan_in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
-              (ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0);
-    int status = ss_groups_build(b->plan, how, &b->groups, err);
-    if (!status && b->plan->experts)
-        status = ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err);
-    return status;
+    int status = build_groups(b, ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0, err);
+    return status ? status : spread_tokens(b, err);
+}
+
+static int group_stages(struct ss_plan_builder *b, struct ss_error *err)
+{
+    return build_groups(b, SS_GROUPS_OF_STAGES, err);
 }
 
 static int route_flows(struct ss_plan_builder *b, struct ss_error *err)
@@ -308,7 +322,13 @@ int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
     int status = size_plan(b, err);
     SS_THEN(status, place_ranks(b, err));
     SS_THEN(status, slow_ranks(b, err));
-    return status ? status : ss_plan_cache_groups(b, group_ranks, err);
+    /* What an uneven load sends between members takes all groups. */
+    int kept = 0, even = !b->plan->experts || b->plan->job->moe.load == SS_LOAD_BALANCED;
+    if (even)
+        SS_THEN(status, ss_plan_cache_stages(b, group_stages, &kept, err));
+    if (status)
+        return status;
+    return kept ? spread_tokens(b, err) : group_ranks(b, err);
 }
 
 /* Frees groups, routes and colours. */
@@ -326,6 +346,7 @@ void ss_plan_end(struct ss_plan_builder *b)
     free(b->slowness);
     free(b->drawn);
     free(b->members);
+    free(b->own);
     if (b->kept)
         ss_plan_cache_end(b);
     else

@@ -19,14 +19,19 @@ struct ss_plan_kept {
     int *class_of;
 };
 
-/* Returns whether a plan is kept. Tokens sent to experts depend on the microbatch; plans without symmetry are
- * rare. */
-static int is_kept(const struct ss_plan_builder *b)
+/* Returns whether parts of a plan are kept. Plans without symmetry are rare. */
+static int is_usual(const struct ss_plan_builder *b)
 {
     const struct ss_plan_options *o = b->options;
-    return o->cache && !b->plan->experts && !o->placement && !o->draw_spread && !o->apart && !o->keep_links &&
+    return o->cache && !o->placement && !o->draw_spread && !o->apart && !o->keep_links &&
            o->nstragglers == 0 && o->nslow_links == 0 && b->plan->job->nfailed == 0 &&
            !ss_job_is_placed(b->plan->job);
+}
+
+/* Returns whether a plan is kept. Tokens sent to experts depend on the microbatch. */
+static int is_kept(const struct ss_plan_builder *b)
+{
+    return is_usual(b) && !b->plan->experts;
 }
 
 /* Mixes in what is read of the machine: its props, and what collectives make of them. Of the stack, groups read one prop and
@@ -51,19 +56,21 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
 }
 
 /* Makes the key over all that is read on the way to classes, or to groups: the whole job, without the parts
- * that neither reads. */
+ * that neither reads. Groups do not depend on what layers a stage has either. */
 static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
 {
     struct ss_cache_key key = ss_cache_key((uint64_t)kind);
     const struct ss_plan *plan = b->plan;
     const struct ss_schedule *s = plan->schedule;
-    const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, s->chunks, s->pipelines};
+    const int groups = kind == SS_CACHE_STAGES, chunks = groups ? 0 : s->chunks;
+    const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, chunks, s->pipelines};
     struct ss_job job = *plan->job;
     job.micro_batch = job.global_batch = 0;
     memset(&job.recompute, 0, sizeof job.recompute);
     memset(&job.offload, 0, sizeof job.offload);
     memset(&job.graphs, 0, sizeof job.graphs);
-    memset(&job.moe, 0, sizeof job.moe); /* no plan with experts is kept */
+    if (!plan->experts)
+        memset(&job.moe, 0, sizeof job.moe);
     memset(job.stack, 0, sizeof job.stack);
     job.spread = 0;
     job.dp.grad_reduce_fp32 = 0;
@@ -71,9 +78,16 @@ static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
         memset(&job.cp_comm_type, 0, sizeof job.cp_comm_type);
         memset(&job.attention, 0, sizeof job.attention);
     }
+    if (groups) {
+        memset(&job.layout, 0, sizeof job.layout);
+        memset(job.schedule, 0, sizeof job.schedule);
+        job.layers_per_virtual_stage = job.virtual_stages = job.microbatch_group_size = 0;
+        job.first_stage_layers = job.last_stage_layers = 0;
+        job.account_for_embedding = job.account_for_loss = 0;
+    }
     mix_machine(&key, b);
     ss_cache_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
-    ss_cache_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
+    ss_cache_mix_ints(&key, s->virtual_rank, s->stages * chunks);
     ss_cache_mix_bytes(&key, &job, sizeof job);
     return key;
 }
@@ -99,7 +113,7 @@ static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         ints += kept->groups.first[comm] ? 3 * places : 0;
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            ints += places * (size_t)kept->groups.width[comm][hop];
+            ints += kept->groups.target[comm][hop] ? places * (size_t)kept->groups.width[comm][hop] : 0;
     }
     ints += 2 * flows + r->cap_pool + r->cap_link + world;
     return sizeof *kept + ints * sizeof(int) + flows * (sizeof(double) + sizeof(uint64_t)) +
@@ -175,10 +189,8 @@ static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
                         destroy);
 }
 
-int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err)
+static int put(struct ss_plan_builder *b, struct ss_error *err)
 {
-    if (!is_kept(b))
-        return SS_OK;
     struct ss_plan_kept *kept = ss_calloc(1, sizeof *kept);
     if (kept && !fill(b, kept)) {
         b->kept = kept;
@@ -192,19 +204,33 @@ int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err)
     return ss_nomem(err);
 }
 
-int ss_plan_cache_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err)
+int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status;
-    if (!is_kept(b))
-        return build(b, err);
-    b->key = key_of(b, SS_CACHE_GROUPS);
-    const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
-    if (kept) {
-        read_kept(b, kept);
+    return is_kept(b) ? put(b, err) : SS_OK;
+}
+
+int ss_plan_cache_stages(struct ss_plan_builder *b, ss_plan_step_function *build, int *out,
+                         struct ss_error *err)
+{
+    *out = is_usual(b);
+    if (!*out)
         return SS_OK;
-    }
-    status = build(b, err);
-    return status ? status : ss_plan_cache_put(b, err);
+    b->key = key_of(b, SS_CACHE_STAGES);
+    const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
+    int status = kept ? SS_OK : build(b, err);
+    if (kept)
+        read_kept(b, kept);
+    else
+        SS_THEN(status, put(b, err));
+    if (status || !b->plan->experts)
+        return status;
+    size_t n = (size_t)b->groups.nshapes[SS_COMM_EP];
+    b->own = malloc((n + 1) * sizeof *b->own);
+    if (!b->own)
+        return ss_nomem(err);
+    memcpy(b->own, b->groups.shape[SS_COMM_EP], n * sizeof *b->own);
+    b->groups.shape[SS_COMM_EP] = b->own;
+    return SS_OK;
 }
 
 void ss_plan_cache_end(struct ss_plan_builder *b)

@@ -43,8 +43,9 @@ struct ss_groups {
 };
 
 /* SS_GROUPS_UNLIKE: links may differ from what closed forms assume. SS_GROUPS_IN_ORDER: rank r is on GPU r.
- * SS_GROUPS_ALIKE: ranks may stand for others. */
-enum { SS_GROUPS_UNLIKE = 1, SS_GROUPS_IN_ORDER = 2, SS_GROUPS_ALIKE = 4 };
+ * SS_GROUPS_ALIKE: ranks may stand for others. SS_GROUPS_OF_STAGES: only shapes are asked for, and only of the first rank of each
+ * stage. */
+enum { SS_GROUPS_UNLIKE = 1, SS_GROUPS_IN_ORDER = 2, SS_GROUPS_ALIKE = 4, SS_GROUPS_OF_STAGES = 8 };
 /* Builds the groups of a plan whose ranks, schedule, level and gpu_of are set; `how`: set of SS_GROUPS_. *g is safe to
  * free after a failure. */
 int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, struct ss_error *err);

@@ -46,6 +46,7 @@ struct ss_plan_builder {
      * belong to the cache and are only read */
     const struct ss_plan_kept *kept;
     struct ss_cache_key key;
+    struct ss_group_shape *own; /* shapes of expert groups that do not belong to the cache; NULL: none */
     /* groups, routes */
     struct ss_groups groups;
     struct ss_routes routes;
@@ -83,10 +84,11 @@ int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err);
 /* Puts these parts into the cache, which then owns them. Both functions do nothing without a cache, or where
  * too little is alike. */
 int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err);
-/* Takes the groups alone: those of a cached plan with equal groups, or new ones made by `build`, which the
- * cache keeps. */
+/* Takes the groups of the first rank of each stage: those that a cached plan has, or new ones made by `build`, which the cache keeps. Where
+ * tokens go to experts is not told: the plan has shapes of its own for that. Returns 0 in *out where groups are not kept. */
 typedef int ss_plan_step_function(struct ss_plan_builder *b, struct ss_error *err);
-int ss_plan_cache_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err);
+int ss_plan_cache_stages(struct ss_plan_builder *b, ss_plan_step_function *build, int *out,
+                         struct ss_error *err);
 /* Gives back what a builder with `kept` has taken. */
 void ss_plan_cache_end(struct ss_plan_builder *b);
 
@@ -150,7 +152,8 @@ int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err);
 int ss_plan_begin(struct ss_plan_builder *b, const struct ss_job *job, const struct ss_stack *stack,
                   const struct ss_platform *platform, const struct ss_schedule *schedule,
                   const struct ss_plan_options *options, struct ss_error *err);
-/* Runs the steps up to the groups, without checking the job against the schedule. */
+/* Runs the steps up to the groups, without checking the job against the schedule. Only the first rank of each stage has groups for sure,
+ * and no flows. */
 int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err);
 void ss_plan_end(struct ss_plan_builder *b);
 
