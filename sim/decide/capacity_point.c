@@ -16,10 +16,8 @@
 #define A_SEARCH 500    /* layouts that are bounded in the time that any search takes, */
 #define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
 #define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
-#define MOST_MICRO 4    /* times that a row's micro batch may grow or shrink on another number of nodes */
 #define MOST_NEAR_RANKS 128 /* of tensor or context parallelism that are tried about an answer */
 #define MOST_FLOWS 8        /* layouts of a search whose flows are asked beside the first one's */
-#define WORTH_A_SHAPE 1.05  /* A layout that was so much dearer on its row than another is not tried. */
 
 static int set_number(struct ss_request *r, const char *flag, int value, struct ss_error *err)
 {
@@ -50,8 +48,8 @@ static int open_site(const struct ss_capacity_planner *x, int cluster, int nodes
 }
 
 /* Does so for the point of an answer, and counts its GPUs. */
-static int open_point(const struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_request *r,
-                      struct ss_asked *asked, struct ss_error *err)
+int ss_capacity_open_point(const struct ss_capacity_planner *x, struct ss_capacity_answer *a,
+                           struct ss_request *r, struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_capacity_point *p = &a->point;
     int rc = open_site(x, p->cluster, p->nodes, r, asked, err);
@@ -134,44 +132,55 @@ static void write_flags(struct ss_capacity_point *p, int asked, const char *layo
     snprintf(p->flags + n, sizeof p->flags - (size_t)n, "%s%s", layout[0] ? " " : "", layout);
 }
 
-/* How a point is predicted. */
-enum depth {
-    BLIND,  /* without flows: to compare layouts */
-    NARROW, /* its bands are those of like jobs */
-    WIDE /* and wider by what its words leave to be assumed, as `stepsim run` has them; many times the work */
-};
-
-/* Predicts the job of a site with another batch and `words` added. */
-static int predict(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
-                   const char *words, enum depth depth, struct ss_capacity_point *p, struct ss_error *err)
+/* Builds the job of a site with another batch and `words` added. */
+int ss_capacity_build(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
+                      const char *words, struct ss_scenario **out, struct ss_error *err)
 {
-    struct ss_run_options narrow = x->run;
-    struct ss_scenario *scenario = NULL;
     struct ss_request r;
-    struct ss_run run;
-
     int rc = ss_request_copy(site, &r, err);
+
     if (rc)
         return rc;
-    narrow.narrow = narrow.brief = 1;
-    narrow.level_choice = depth == BLIND ? SS_LEVEL_BLIND : x->run.level_choice;
     rc = set_number(&r, "--global-batch-size", batch, err);
     if (!rc && words[0])
         rc = ss_request_read_text(&r, words, strlen(words), "capacity", err);
-    SS_THEN(rc, ss_scenario_build(&r, x->options->how, &scenario, err));
-    SS_THEN(rc, depth == WIDE ? ss_run_widened(scenario, &x->run, &run, err)
-                              : ss_run_scenario(scenario, &narrow, &run, err));
-    if (!rc) {
-        ss_capacity_measure(&run, p);
-        tell_layout(&run, p);
-        p->batch = scenario->job->global_batch;
-        write_flags(p, x->plan->asked_batch, words);
-        ss_capacity_figures(x->plan, p,
-                            (double)scenario->job->seq_length * p->batch * (1 - run.plan->packing.padding));
-        ss_run_free(&run);
-    }
-    ss_scenario_free(scenario);
+    SS_THEN(rc, ss_scenario_build(&r, x->options->how, out, err));
     ss_request_free(&r);
+    return rc;
+}
+
+int ss_capacity_predict(const struct ss_capacity_planner *x, const struct ss_scenario *scenario,
+                        const char *words, enum ss_capacity_depth depth, struct ss_capacity_point *p,
+                        struct ss_error *err)
+{
+    struct ss_run_options narrow = x->run;
+    struct ss_run run;
+
+    narrow.narrow = narrow.brief = 1;
+    narrow.level_choice = depth == SS_CAPACITY_BLIND ? SS_LEVEL_BLIND : x->run.level_choice;
+    int rc = depth == SS_CAPACITY_WIDE ? ss_run_widened(scenario, &x->run, &run, err)
+                                       : ss_run_scenario(scenario, &narrow, &run, err);
+    if (rc)
+        return rc;
+    ss_capacity_measure(&run, p);
+    tell_layout(&run, p);
+    p->batch = scenario->job->global_batch;
+    write_flags(p, x->plan->asked_batch, words);
+    ss_capacity_figures(x->plan, p,
+                        (double)scenario->job->seq_length * p->batch * (1 - run.plan->packing.padding));
+    ss_run_free(&run);
+    return SS_OK;
+}
+
+static int predict(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
+                   const char *words, enum ss_capacity_depth depth, struct ss_capacity_point *p,
+                   struct ss_error *err)
+{
+    struct ss_scenario *scenario = NULL;
+    int rc = ss_capacity_build(x, site, batch, words, &scenario, err);
+
+    SS_THEN(rc, ss_capacity_predict(x, scenario, words, depth, p, err));
+    ss_scenario_free(scenario);
     return rc;
 }
 
@@ -189,7 +198,7 @@ static int refuse(const struct ss_error *why, struct ss_capacity_answer *a, stru
 }
 
 /* Returns 0 for a point that surely fits, 1 near the limit, 2 for all others. */
-static int doubt_of(const struct ss_capacity_point *p)
+int ss_capacity_doubt(const struct ss_capacity_point *p)
 {
     return !ss_capacity_holds(p) ? 2 : p->summary.outcome != SS_OUTCOME_FITS;
 }
@@ -197,8 +206,8 @@ static int doubt_of(const struct ss_capacity_point *p)
 int ss_capacity_is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
                           const struct ss_capacity_point *b)
 {
-    if (doubt_of(a) != doubt_of(b))
-        return doubt_of(a) < doubt_of(b);
+    if (ss_capacity_doubt(a) != ss_capacity_doubt(b))
+        return ss_capacity_doubt(a) < ss_capacity_doubt(b);
     double least = a->batch != c->asked_batch && b->batch == c->asked_batch ? WORTH_A_BATCH : 1;
     return !(b->summary.iteration_s > 0) || a->gpu_hours.value < least * b->gpu_hours.value;
 }
@@ -220,11 +229,11 @@ double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int 
 }
 
 /* Widens the bands of a point. Where points are limited, one that cannot be the answer is left without a prediction. */
-static int widen(const struct ss_capacity_planner *x, const struct ss_request *site, const char *words,
-                 struct ss_capacity_point *p, struct ss_error *err)
+int ss_capacity_widen(const struct ss_capacity_planner *x, const struct ss_request *site, const char *words,
+                      struct ss_capacity_point *p, struct ss_error *err)
 {
     if (!x->limited || p->summary.iteration_s < ss_capacity_most_s(x, p->cluster, p->gpus, p->batch))
-        return predict(x, site, p->batch, words, WIDE, p, err);
+        return predict(x, site, p->batch, words, SS_CAPACITY_WIDE, p, err);
     memset(&p->summary, 0, sizeof p->summary);
     return SS_OK;
 }
@@ -244,9 +253,10 @@ static int plan_given(const struct ss_capacity_planner *x, const struct ss_reque
     struct ss_error why = {0}, first = {0};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(batches); i++) {
-        int rc = predict(x, site, batches[i], "", x->limited ? NARROW : WIDE, &a->point, &why);
+        int rc = predict(x, site, batches[i], "", x->limited ? SS_CAPACITY_NARROW : SS_CAPACITY_WIDE,
+                         &a->point, &why);
         if (!rc && x->limited)
-            return widen(x, site, "", &a->point, err);
+            return ss_capacity_widen(x, site, "", &a->point, err);
         if (!rc)
             return SS_OK;
         if (!first.code)
@@ -256,69 +266,6 @@ static int plan_given(const struct ss_capacity_planner *x, const struct ss_reque
     }
     write_flags(&a->point, a->point.batch, "");
     return refuse(&first, a, err);
-}
-
-/* A layout of the board on a number of nodes: its micro batch is one that the number allows. */
-struct trial {
-    const struct ss_capacity_planner *x;
-    const struct ss_request *site;
-    struct ss_capacity_answer *answer;
-    char words[SS_FIND_FLAGS + 16]; /* of the best layout so far; empty: none */
-    int legal;                      /* 1: a layout of this shape was predicted */
-};
-
-/* Tries a shape with a batch: by each micro batch that divides the rows of a replica and is within MOST_MICRO of its row's. */
-static int try_shape(struct trial *t, const struct ss_capacity_shape *s, int batch, int rows,
-                     struct ss_error *err)
-{
-    int rc = SS_OK;
-
-    for (int m = 1; m <= rows && m <= MOST_MICRO * s->micro_batch && !rc; m++) {
-        struct ss_capacity_point p = t->answer->point;
-        struct ss_error why = {0};
-        char words[sizeof t->words];
-        if (rows % m || MOST_MICRO * m < s->micro_batch)
-            continue;
-        snprintf(words, sizeof words, "%s --mbs %d", s->words, m);
-        rc = predict(t->x, t->site, batch, words, BLIND, &p, &why);
-        t->answer->layouts++;
-        t->legal |= !rc;
-        if (!rc && ss_capacity_is_better(t->x->plan, &p, &t->answer->point)) {
-            t->answer->point = p;
-            ss_copy(t->words, sizeof t->words, words);
-        }
-        if (rc && !ss_status_refuses(rc) && err)
-            *err = why;
-        rc = ss_status_refuses(rc) ? SS_OK : rc;
-    }
-    return rc;
-}
-
-int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err)
-{
-    const struct ss_capacity_board *board = &x->boards[a->point.cluster];
-    struct ss_request site = {0};
-    struct ss_asked words;
-    struct trial t = {.x = x, .site = &site, .answer = a};
-    int rc = open_point(x, a, &site, &words, err), asked = x->plan->asked_batch, gpus = a->point.gpus;
-    double most = INFINITY;
-
-    for (int i = 0; i < board->nshapes && board->shape[i].gpu_s <= most && !rc; i++) {
-        const struct ss_capacity_shape *s = &board->shape[i];
-        int dp = gpus % (s->tp * s->cp * s->pp) ? 0 : gpus / (s->tp * s->cp * s->pp);
-        int batches[] = {dp ? ss_capacity_nearest(asked, dp) : 0,
-                         dp ? ss_capacity_nearest(asked, dp * s->pp) : 0};
-        t.legal = 0;
-        for (int k = 0; k < 2 && dp && !rc; k++)
-            if (ss_capacity_is_near(batches[k], asked) && !(k && batches[1] == batches[0]))
-                rc = try_shape(&t, s, batches[k], batches[k] / dp, err);
-        if (t.legal)
-            most = fmin(most, WORTH_A_SHAPE * s->gpu_s);
-    }
-    if (!rc && t.words[0])
-        rc = widen(x, &site, t.words, &a->point, err);
-    ss_request_free(&site);
-    return rc;
 }
 
 /* ---- with the best layout of a search ---- */
@@ -393,20 +340,20 @@ static int predict_best(const struct ss_capacity_planner *x, const struct ss_req
                         struct ss_error *why)
 {
     struct ss_capacity_point next = *p;
-    int best = first, rc = predict(x, site, batch, found->points[first].flags, NARROW, p, why);
+    int best = first, rc = predict(x, site, batch, found->points[first].flags, SS_CAPACITY_NARROW, p, why);
 
     for (int i = first + 1; i < found->npoints && i <= first + MOST_FLOWS && !rc; i++) {
         const struct ss_find_point *f = &found->points[i];
         if (f->summary.outcome != found->points[first].summary.outcome ||
             p->summary.iteration_s <= f->summary.iteration_s)
             break;
-        rc = predict(x, site, batch, f->flags, NARROW, &next, why);
+        rc = predict(x, site, batch, f->flags, SS_CAPACITY_NARROW, &next, why);
         if (!rc && ss_capacity_is_better(x->plan, &next, p)) {
             *p = next;
             best = i;
         }
     }
-    return rc ? rc : widen(x, site, found->points[best].flags, p, why);
+    return rc ? rc : ss_capacity_widen(x, site, found->points[best].flags, p, why);
 }
 
 /* Searches with a batch by closed forms, and takes the best layout into the answer where it is better. */
@@ -421,7 +368,8 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                                             .how = x->options->how,
                                             .run = &blind,
                                             .workers = {.n = helpers > 1 ? helpers : 1},
-                                            .best_only = x->limited,
+                                            .best_only = 1,
+                                            .also = x->limited || x->near ? 0 : SS_CAPACITY_WORTH - 1,
                                             .brief = 1,
                                             .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;
@@ -484,7 +432,7 @@ int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answ
     struct ss_request site = {0};
     struct ss_asked asked;
     struct ss_error why = {0};
-    int rc = open_point(x, a, &site, &asked, &why);
+    int rc = ss_capacity_open_point(x, a, &site, &asked, &why);
 
     rc = rc                                        ? refuse(&why, a, err)
          : x->options->layout == SS_CAPACITY_GIVEN ? plan_given(x, &site, &asked, a, err)

@@ -235,17 +235,24 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
 }
 
-/* Sets the bounds of a job from those of its own chunks. */
-static int bound_exactly(const struct ss_find_cluster *c, const struct ss_job *job, struct ss_cache *cache,
-                         struct ss_find_bounds *out)
+int ss_find_bound_scenario(const struct ss_scenario *s, struct ss_cache *cache, struct ss_find_bounds *out)
 {
     struct ss_plan_bounds least;
     struct ss_find_flight flight = {0};
-    int rc = ss_plan_bounds_find(job, c->stack, c->platform, 1, cache, &least, NULL);
+    int rc = ss_plan_bounds_find(s->job, s->stack, s->platform, 1, cache, &least, NULL);
     memset(out, 0, sizeof *out);
     if (!rc)
-        ss_find_bounds_set(&least, &flight, job, c->stack, ss_job_microbatches(job, c->world_size), out);
+        ss_find_bounds_set(&least, &flight, s->job, s->stack, ss_job_microbatches(s->job, s->world_size),
+                           out);
     return rc == SS_ERR_NOMEM ? rc : SS_OK;
+}
+
+static int bound_exactly(const struct ss_find_cluster *c, struct ss_job *job, struct ss_cache *cache,
+                         struct ss_find_bounds *out)
+{
+    const struct ss_scenario s = {
+        .job = job, .stack = c->stack, .platform = c->platform, .world_size = c->world_size};
+    return ss_find_bound_scenario(&s, cache, out);
 }
 
 /* Sets the bounds of a leaf with so many recomputed layers. */

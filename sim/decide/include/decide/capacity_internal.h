@@ -5,6 +5,7 @@
 
 #include "stepsim/capacity.h"
 
+struct ss_asked;
 struct ss_input_cache;
 
 /* ---- capacity_terms.c: from a prediction to days and money ---- */
@@ -39,7 +40,8 @@ int ss_capacity_is_near(int batch, int asked);
 int ss_capacity_batches(int asked, int gpus, int batch[2]);
 
 /* ---- capacity_point.c: one number of nodes ---- */
-#define SS_CAPACITY_SHAPES 16 /* layouts that rows lend to the numbers between them */
+#define SS_CAPACITY_SHAPES 16  /* layouts that rows lend to the numbers between them */
+#define SS_CAPACITY_WORTH 1.05 /* A layout that was so much dearer on its row than another is not tried. */
 struct ss_capacity_shape {
     int tp, cp, pp, micro_batch; /* of its row; tp 0: none */
     double gpu_s;                /* GPU-seconds a token on its row */
@@ -82,11 +84,34 @@ int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answ
 /* Returns 1 if a point is a better plan of the same number of nodes than another. What surely fits goes first, as in a search. */
 int ss_capacity_is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
                           const struct ss_capacity_point *b);
-/* Plans it with each of the layouts on the platform's board. */
-int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
-                            struct ss_error *err);
+/* How a point is predicted. */
+enum ss_capacity_depth {
+    SS_CAPACITY_BLIND,  /* without flows: to compare layouts */
+    SS_CAPACITY_NARROW, /* its bands are those of like jobs */
+    SS_CAPACITY_WIDE /* and wider by what its words leave to be assumed, as `stepsim run` has them; many times the work */
+};
+/* Makes the words of the job on the nodes of an answer, and what they ask for; counts its GPUs. */
+int ss_capacity_open_point(const struct ss_capacity_planner *x, struct ss_capacity_answer *a,
+                           struct ss_request *r, struct ss_asked *asked, struct ss_error *err);
+/* Builds the job of a site with another batch and `words` added. */
+int ss_capacity_build(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
+                      const char *words, struct ss_scenario **out, struct ss_error *err);
+/* Predicts such a job. */
+int ss_capacity_predict(const struct ss_capacity_planner *x, const struct ss_scenario *scenario,
+                        const char *words, enum ss_capacity_depth depth, struct ss_capacity_point *p,
+                        struct ss_error *err);
+/* Returns 0 for a point that surely fits, 1 near the limit, 2 for all others. */
+int ss_capacity_doubt(const struct ss_capacity_point *p);
+/* Widens the bands of a point. Where points are limited, one that cannot be the answer is left without a prediction. */
+int ss_capacity_widen(const struct ss_capacity_planner *x, const struct ss_request *site, const char *words,
+                      struct ss_capacity_point *p, struct ss_error *err);
 /* Returns the most seconds that an iteration may take for a point to be worth its prediction; INFINITY: any. */
 double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int gpus, int batch);
+
+/* ---- capacity_shapes.c: with layouts of rows ---- */
+/* Plans a number of nodes with each of the layouts on the platform's board. */
+int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
+                            struct ss_error *err);
 
 /* ---- capacity_numbers.c: which numbers of nodes ---- */
 struct ss_capacity_numbers {
@@ -113,7 +138,6 @@ void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_c
                                struct ss_capacity_numbers *n);
 /* Returns the row of a range that is searched first: the last one that misses the deadline at half of the card's peak, else the first. */
 int ss_capacity_first_row(const struct ss_capacity *c, int cluster, const struct ss_capacity_numbers *n);
-struct ss_asked;
 struct ss_card;
 /* Returns the GPU-seconds that the tokens take at least on a card; 0: not known. */
 double ss_capacity_least_gpu_s(const struct ss_capacity_planner *x, const struct ss_asked *asked,

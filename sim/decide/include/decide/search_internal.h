@@ -259,6 +259,8 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
                   struct ss_error *err);
 
 struct ss_cache;
+/* Sets the bounds of a job from those of its own chunks; 0 where nothing is known. `cache` may be NULL. Error: SS_ERR_NOMEM. */
+int ss_find_bound_scenario(const struct ss_scenario *s, struct ss_cache *cache, struct ss_find_bounds *out);
 /* Tightens the bounds of a leaf by what each of its chunks has, at more cost than ss_find_bound. */
 struct ss_bands;
 int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, const struct ss_bands *bands,
