@@ -50,9 +50,8 @@ static double pace_of(const struct ss_plan_builder *b)
                                                    ss_platform_gpus_per_node(plan->platform));
     if (plan->world_size == 1 || !ss_pace_differs(&spread))
         return 1;
-    int together = plan->schedule->stages == 1
-                       ? plan->world_size
-                       : plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
+    int together = plan->schedule->stages == 1 ? plan->world_size
+                                               : plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
     return ss_pace_slowest_kept(b->options->cache, &spread, together);
 }
 

@@ -61,7 +61,7 @@ static void members_of_copies(const struct ss_plan *plan, int comm, int rank, in
 
 static int node_of_rank(const struct ss_plan *plan, int rank)
 {
-    return plan->gpu_of[rank] / ss_platform_gpus_per_node(plan->platform);
+    return ss_plan_gpu(plan, rank) / ss_platform_gpus_per_node(plan->platform);
 }
 
 /* Keeps a part of a hybrid job's data-parallel ranks: the ranks on the node of `rank`, which shard among

@@ -28,18 +28,19 @@ struct grouping {
     int in_order; /* 1: rank r is on GPU r, and members are those of the grid */
     /* [place on a node]; NULL: not in order */
     struct pattern *patterns;
-    int *kept, nkept; /* members of patterns */
-    int shapes_alone; /* 1: nobody asks where flows go */
-    int mesh;         /* 1: GPUs of a node are joined in pairs */
-    int n, nodes;     /* members, and nodes that they lie on */
-    int *members;     /* [2 * gpus of the cluster] */
-    int *node_of;     /* [member]: number of its node among the group's nodes */
-    int *place;       /* [member]: number among the members on its node */
-    int *count;       /* [group node]: number of members there */
-    int *start;       /* [group node + 1]: start of its members in by_node */
-    int *by_node;     /* members' indices, node by node */
-    int *node_stamp;  /* [node]: number of the group that saw it last */
-    int *node_index;  /* [node]: its number among the nodes of that group */
+    int *kept, nkept;              /* members of patterns */
+    int shapes_alone;              /* 1: nobody asks where flows go */
+    int mesh;                      /* 1: GPUs of a node are joined in pairs */
+    int n, nodes;                  /* members, and nodes that they lie on */
+    int *members;                  /* [2 * gpus of the cluster] */
+    int *node_of;                  /* [member]: number of its node among the group's nodes */
+    int *place;                    /* [member]: number among the members on its node */
+    int *count;                    /* [group node]: number of members there */
+    int *start;                    /* [group node + 1]: start of its members in by_node */
+    int *by_node;                  /* members' indices, node by node */
+    int *node_stamp;               /* [node]: number of the group that saw it last */
+    int *node_index;               /* [node]: its number among the nodes of that group */
+    int hops[SS_HOP_COUNT], nhops; /* of the communicator at hand, which have tables */
     /* shapes of the communicator at hand */
     int single; /* the number of the shape of groups with one member, or -1 */
     size_t cap_shapes;
@@ -109,7 +110,7 @@ static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
 {
     struct ss_group_shape shape = {.n = b->n};
     for (int i = 0; i < b->n; i++) {
-        int node = b->plan->gpu_of[b->members[i]] / b->gpus;
+        int node = ss_plan_gpu(b->plan, b->members[i]) / b->gpus;
         if (b->node_stamp[node] != stamp) {
             b->node_stamp[node] = stamp;
             b->node_index[node] = shape.nodes;
@@ -148,9 +149,11 @@ static void add_group(struct grouping *b, int comm, int first, int number)
         g->first[comm][at] = first;
         g->number[comm][at] = number;
         g->local[comm][at] = b->count[b->node_of[i]];
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (int j = 0; g->target[comm][hop] && j < g->width[comm][hop]; j++)
+        for (int k = 0; k < b->nhops; k++) {
+            int hop = b->hops[k];
+            for (int j = 0; j < g->width[comm][hop]; j++)
                 g->target[comm][hop][(size_t)j * (size_t)g->n + at] = b->members[hop_target[hop](b, i, j)];
+        }
     }
 }
 
@@ -174,9 +177,11 @@ static void repeat_group(const struct grouping *b, int comm, const struct patter
         g->first[comm][to] = first;
         g->number[comm][to] = number;
         g->local[comm][to] = g->local[comm][from];
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (size_t j = 0; g->target[comm][hop] && j < (size_t)g->width[comm][hop]; j++)
-                g->target[comm][hop][j * n + to] = g->target[comm][hop][j * n + from] + on;
+        for (int k = 0; k < b->nhops; k++) {
+            int hop = b->hops[k], *target = g->target[comm][hop];
+            for (size_t j = 0; j < (size_t)g->width[comm][hop]; j++)
+                target[j * n + to] = target[j * n + from] + on;
+        }
     }
 }
 
@@ -196,6 +201,7 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
         for (size_t j = 0; j < (size_t)width; j++)
             for (size_t at = 0; at < places; at++)
                 target[j * places + at] = ss_periodic_rank(g->ranks, (int)at);
+        b->hops[b->nhops++] = hop;
     }
     return SS_OK;
 }
@@ -262,7 +268,7 @@ static int make_table(struct grouping *b, int comm)
     g->number[comm] = malloc(n * sizeof(int));
     SS_NEED(g->first[comm] && g->local[comm] && g->number[comm], b->err);
     memset(g->first[comm], -1, n * sizeof(int));
-    b->nkept = 0;
+    b->nkept = b->nhops = 0;
     if (b->patterns)
         memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
     b->cap_shapes = 0;

@@ -65,7 +65,7 @@ static struct ss_job job_of_stage(const struct spreading *s, int stage)
 
 static int node_of(const struct spreading *s, int i)
 {
-    return s->plan->gpu_of[s->members[i]] / s->gpus;
+    return ss_plan_gpu(s->plan, s->members[i]) / s->gpus;
 }
 
 /* Returns whether members lie on nodes as the load deals ranks to nodes: in order, equally many on each. */

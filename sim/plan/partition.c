@@ -231,9 +231,9 @@ int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, c
     *c = (struct ss_partition){.plan = b->plan, .groups = &b->groups, .routes = routes};
     const struct ss_symmetry *s = &c->routes->symmetry;
     size_t n = c->nranks = (size_t)s->nranks;
-    c->rank = ss_calloc(n, sizeof *c->rank);
-    c->next = ss_calloc(n, sizeof *c->next);
-    c->flow = ss_calloc(n * (size_t)c->routes->nkinds, sizeof *c->flow);
+    c->rank = malloc((n + 1) * sizeof *c->rank);
+    c->next = malloc((n + 1) * sizeof *c->next);
+    c->flow = malloc((n * (size_t)c->routes->nkinds + 1) * sizeof *c->flow);
     c->link = ss_calloc((size_t)c->routes->nlinks, sizeof *c->link);
     c->hop = ss_calloc((size_t)c->routes->nkinds + 1, sizeof *c->hop);
     if (!c->hop || !c->rank || !c->next || !c->flow || !c->link)
@@ -243,7 +243,7 @@ int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, c
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!c->groups->first[g])
             continue;
-        c->sum[g] = ss_calloc(n, sizeof *c->sum[g]);
+        c->sum[g] = malloc(n * sizeof *c->sum[g]);
         c->first[g] = malloc(n * sizeof *c->first[g]);
         c->local[g] = malloc(n * sizeof *c->local[g]);
         if (!c->sum[g] || !c->first[g] || !c->local[g])

@@ -122,12 +122,10 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
     int status = SS_OK;
-    plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
-    SS_NEED(plan->gpu_of, err);
-    for (int r = 0; r < plan->world_size; r++)
-        plan->gpu_of[r] = r;
     if (ss_plan_in_order(plan, b->options))
         return SS_OK;
+    plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
+    SS_NEED(plan->gpu_of, err);
     char *taken = ss_calloc((size_t)plan->gpus, 1);
     SS_NEED(taken, err);
     for (int r = 0; r < plan->world_size && !status; r++) {
@@ -222,9 +220,8 @@ static int build_groups(struct ss_plan_builder *b, int how, struct ss_error *err
 
 static int spread_tokens(struct ss_plan_builder *b, struct ss_error *err)
 {
-    return b->plan->experts
-               ? ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err)
-               : SS_OK;
+    return b->plan->experts ? ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err)
+                            : SS_OK;
 }
 
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)

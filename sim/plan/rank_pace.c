@@ -59,7 +59,7 @@ int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err)
     b->drawn = ss_calloc((size_t)plan->world_size, sizeof *b->drawn);
     SS_NEED(b->drawn, err);
     for (int r = 0; r < plan->world_size; r++)
-        b->drawn[r] = ss_pace_draw(&pace, b->options->spread_seed, plan->gpu_of[r]);
+        b->drawn[r] = ss_pace_draw(&pace, b->options->spread_seed, ss_plan_gpu(plan, r));
     return SS_OK;
 }
 

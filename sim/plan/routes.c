@@ -255,7 +255,7 @@ static int check_ports(const struct routing *b, int gpu)
 /* ring: 1 for a flow of a ring; pair: 1 for a flow of an all-to-all across nodes. */
 static int find_route(const struct routing *b, int src, int dst, int ring, int pair, struct route *route)
 {
-    int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
+    int from = ss_plan_gpu(b->plan, src), to = ss_plan_gpu(b->plan, dst),
         via = pair ? ss_rails_via(&b->rails, from, to) : from;
     int near = from / b->gpus == to / b->gpus;
     int status = b->r->slow && ring && near && !b->mesh ? check_ports(b, from) : SS_OK;

@@ -86,10 +86,11 @@ static int find_crossings(const struct ss_routes *r, struct crossings *c)
 static double new_end(const struct ss_routes *r, struct crossings *c, const struct crossing *x, int end)
 {
     uint64_t beside = (uint64_t)end_beside(r, end, x->at);
-    int seen = ss_map_get(&c->seen, beside), now = r->pool[x->at] + 1;
-    if (seen == now)
+    size_t ends = c->seen.n;
+    int now = r->pool[x->at] + 1, seen = ss_map_put(&c->seen, beside, now);
+    if (seen == now && c->seen.n == ends)
         return 0;
-    c->failed |= ss_map_add(&c->seen, beside, now - (seen > 0 ? seen : 0)) < 0;
+    c->failed |= seen < 0 || (seen != now && ss_map_add(&c->seen, beside, now - seen) < 0);
     return r->bandwidth[r->pool[end]];
 }
 

@@ -148,7 +148,7 @@ static void set_parts(struct ss_sharing *s, int far, double divided)
 {
     double *give = s->way == SS_WAY_THERE ? s->row : s->col, *take = give == s->row ? s->col : s->row;
     for (int i = 0; i < s->n; i++) {
-        s->gpus[i] = s->plan->gpu_of[s->members[i]];
+        s->gpus[i] = ss_plan_gpu(s->plan, s->members[i]);
         give[i] = s->groups->give[far][s->members[i]];
         take[i] = s->groups->take[far][s->members[i]] / divided;
     }

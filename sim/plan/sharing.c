@@ -59,14 +59,15 @@ static int visit_pairs(struct ss_sharing *s, ss_pairs_visitor visit)
     const struct ss_exchange even = {.gpus = s->gpus, .n = s->n};
     int status = SS_OK, gpus = s->rails.rails.gpus;
     for (int i = 0; i < s->n && s->counted; i++)
-        s->gpus[i] = s->plan->gpu_of[s->members[i]];
+        s->gpus[i] = ss_plan_gpu(s->plan, s->members[i]);
     if (s->counted) {
         ss_rail_links_visit(&s->rails, &even, visit, s);
         return SS_OK;
     }
     for (int i = 0; i < s->n; i++)
         for (int j = 0; j < s->n && !status; j++) {
-            int near = s->plan->gpu_of[s->members[i]] / gpus == s->plan->gpu_of[s->members[j]] / gpus;
+            int near =
+                ss_plan_gpu(s->plan, s->members[i]) / gpus == ss_plan_gpu(s->plan, s->members[j]) / gpus;
             if (i != j && near == ss_sharing_is_near(s->hop))
                 status = ss_sharing_visit_flow(s, s->members[i], s->members[j], 1, visit);
         }

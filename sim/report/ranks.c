@@ -32,7 +32,8 @@ static void of_rank(const struct ss_plan *plan, const struct ss_program *p, cons
 
     fprintf(out, "%d,1,", rank);
     ss_csv_write(out, p->classes[c].name);
-    fprintf(out, ",%d,%d,%d", plan->classes[c].stage, plan->gpu_of[rank] / gpus, plan->gpu_of[rank] % gpus);
+    fprintf(out, ",%d,%d,%d", plan->classes[c].stage, ss_plan_gpu(plan, rank) / gpus,
+            ss_plan_gpu(plan, rank) % gpus);
     times(t, c, out);
     ss_result_class_memory(plan, t, c, &memory);
     for (int m = 0; m < SS_MEM_COUNT; m++)

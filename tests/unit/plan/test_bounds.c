@@ -94,101 +94,102 @@ static void test_group(void)
     CU_ASSERT_EQUAL(ss_plan_bounds_group(&job, 6), 0);
     job.microbatch_group_size = 6;
     CU_ASSERT_EQUAL(ss_plan_bounds_group(&job, 12), 6);
+}
 
-    /* ---- with a cache ---- */
+/* ---- with a cache ---- */
 
 #define MIXTURE                                                                                              \
     "--platform h800 --nodes 16 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 512 --mbs 2 --pp 4 --ep 8 "
 #define DENSE                                                                                                \
     "--platform h100 --nodes 8 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --mbs 1 --tp 2 --cp 2 "
-    static const char *const jobs[] = {
-        MIXTURE,
-        MIXTURE "--mbs 4 --recompute full",
-        MIXTURE "--tp 2 --etp 1 --sequence-parallel --moe-flex-dispatcher-backend deepep "
-                "--moe-token-dispatcher-type flex",
-        MIXTURE "--moe-load zipf:0.5",
-        MIXTURE "--use-distributed-optimizer --set ss.oversubscription=3",
-        DENSE "--pp 4 --vp 2",
-        DENSE "--pp 4 --vp 4 --recompute selective",
-        DENSE "--cp 1 --pp 2 --use-tp-pp-dp-mapping",
-        DENSE "--fsdp hybrid",
-    };
+static const char *const jobs[] = {
+    MIXTURE,
+    MIXTURE "--mbs 4 --recompute full",
+    MIXTURE "--tp 2 --etp 1 --sequence-parallel --moe-flex-dispatcher-backend deepep "
+            "--moe-token-dispatcher-type flex",
+    MIXTURE "--moe-load zipf:0.5",
+    MIXTURE "--use-distributed-optimizer --set ss.oversubscription=3",
+    DENSE "--pp 4 --vp 2",
+    DENSE "--pp 4 --vp 4 --recompute selective",
+    DENSE "--cp 1 --pp 2 --use-tp-pp-dp-mapping",
+    DENSE "--fsdp hybrid",
+};
 
-    static struct ss_scenario *open_job(const char *words)
-    {
-        struct ss_scenario *s = NULL;
-        struct ss_request r;
-        struct ss_error err = {0};
-        ss_request_init(&r);
-        CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, words, strlen(words), "job", &err), 0);
-        int rc = ss_scenario_build(&r, NULL, &s, &err);
-        if (rc)
-            fprintf(stderr, "%s: %s\n", words, err.message);
-        CU_ASSERT_EQUAL_FATAL(rc, 0);
-        ss_request_free(&r);
-        return s;
-    }
+static struct ss_scenario *open_job(const char *words)
+{
+    struct ss_scenario *s = NULL;
+    struct ss_request r;
+    struct ss_error err = {0};
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, words, strlen(words), "job", &err), 0);
+    int rc = ss_scenario_build(&r, NULL, &s, &err);
+    if (rc)
+        fprintf(stderr, "%s: %s\n", words, err.message);
+    CU_ASSERT_EQUAL_FATAL(rc, 0);
+    ss_request_free(&r);
+    return s;
+}
 
-    /* A cache has the groups of the first rank of each stage, which jobs with other layers share. Bounds are those of all groups. */
-    static void test_kept(void)
-    {
-        struct ss_cache *cache;
-        CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
-        for (size_t i = 0; i < SS_ARRAY_LEN(jobs); i++)
-            for (int exact = 0; exact < 2; exact++) {
-                struct ss_scenario *s = open_job(jobs[i]);
-                struct ss_plan_bounds with, without;
-                CU_ASSERT_EQUAL(
-                    ss_plan_bounds_find(s->job, s->stack, s->platform, exact, NULL, &without, NULL), 0);
-                for (int again = 0; again < 2; again++) {
-                    CU_ASSERT_EQUAL(
-                        ss_plan_bounds_find(s->job, s->stack, s->platform, exact, cache, &with, NULL), 0);
-                    CU_ASSERT_EQUAL(memcmp(&with, &without, sizeof with), 0);
-                }
-                ss_scenario_free(s);
+/* A cache has the groups of the first rank of each stage, which jobs with other layers share. Bounds are those of all groups. */
+static void test_kept(void)
+{
+    struct ss_cache *cache;
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (size_t i = 0; i < SS_ARRAY_LEN(jobs); i++)
+        for (int exact = 0; exact < 2; exact++) {
+            struct ss_scenario *s = open_job(jobs[i]);
+            struct ss_plan_bounds with, without;
+            CU_ASSERT_EQUAL(ss_plan_bounds_find(s->job, s->stack, s->platform, exact, NULL, &without, NULL),
+                            0);
+            for (int again = 0; again < 2; again++) {
+                CU_ASSERT_EQUAL(ss_plan_bounds_find(s->job, s->stack, s->platform, exact, cache, &with, NULL),
+                                0);
+                CU_ASSERT_EQUAL(memcmp(&with, &without, sizeof with), 0);
             }
-        ss_cache_close(cache);
-    }
-
-    /* Groups of a mixture on 128 GPUs: four places for four stages; jobs that differ in layers and micro batch have the same tables. */
-    static void test_places(void)
-    {
-        const int *first[2];
-        struct ss_cache *cache;
-        CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
-        const struct ss_plan_options options = {.cache = cache};
-        struct ss_scenario *both[2] = {open_job(jobs[0]), open_job(jobs[1])};
-        for (int i = 0; i < 2; i++) {
-            const struct ss_scenario *s = both[0];
-            const struct ss_schedule_params params = {.stages = 4, .chunks = 1, .microbatches = 4};
-            struct ss_schedule *schedule;
-            struct ss_plan_builder b;
-            CU_ASSERT_EQUAL_FATAL(ss_schedule_build("1f1b", &params, &schedule, NULL), 0);
-            CU_ASSERT_EQUAL_FATAL(
-                ss_plan_begin(&b, both[i]->job, s->stack, s->platform, schedule, &options, NULL), 0);
-            CU_ASSERT_EQUAL_FATAL(ss_plan_group(&b, NULL), 0);
-            CU_ASSERT_EQUAL(b.groups.n, 4);
-            CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_EP, 96).n, 8);
-            CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_EP, 96).nodes, 1);
-            CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_DP_CP, 96).n, 32);
-            CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_DP_CP, 96).nodes, 4);
-            first[i] = b.groups.first[SS_COMM_EP];
-            ss_plan_end(&b);
-            ss_plan_free(b.plan);
-            ss_schedule_free(schedule);
+            ss_scenario_free(s);
         }
-        for (int i = 0; i < 2; i++)
-            ss_scenario_free(both[i]);
-        CU_ASSERT_PTR_EQUAL(first[0], first[1]);
-        ss_cache_close(cache);
-    }
+    ss_cache_close(cache);
+}
 
-    SUITE(bounds)
-    {
-        CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead}, {"messages", test_messages},
-                               {"group", test_group},   {"kept", test_kept},   {"places", test_places},
-                               CU_TEST_INFO_NULL};
-        (void)argc;
-        (void)argv;
-        return suite_run("bounds", NULL, NULL, tests);
+/* Groups of a mixture on 128 GPUs: four places for four stages; jobs that differ in layers and micro batch have the same tables. */
+static void test_places(void)
+{
+    const int *first[2];
+    struct ss_cache *cache;
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    const struct ss_plan_options options = {.cache = cache};
+    struct ss_scenario *both[2] = {open_job(jobs[0]), open_job(jobs[1])};
+    for (int i = 0; i < 2; i++) {
+        const struct ss_scenario *s = both[0];
+        const struct ss_schedule_params params = {.stages = 4, .chunks = 1, .microbatches = 4};
+        struct ss_schedule *schedule;
+        struct ss_plan_builder b;
+        CU_ASSERT_EQUAL_FATAL(ss_schedule_build("1f1b", &params, &schedule, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(
+            ss_plan_begin(&b, both[i]->job, s->stack, s->platform, schedule, &options, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_plan_group(&b, NULL), 0);
+        CU_ASSERT_EQUAL(b.groups.n, 4);
+        CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_EP, 96).n, 8);
+        CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_EP, 96).nodes, 1);
+        CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_DP_CP, 96).n, 32);
+        CU_ASSERT_EQUAL(ss_groups_shape(&b.groups, SS_COMM_DP_CP, 96).nodes, 4);
+        first[i] = b.groups.first[SS_COMM_EP];
+        ss_plan_end(&b);
+        ss_plan_free(b.plan);
+        ss_schedule_free(schedule);
     }
+    for (int i = 0; i < 2; i++)
+        ss_scenario_free(both[i]);
+    CU_ASSERT_PTR_EQUAL(first[0], first[1]);
+    ss_cache_close(cache);
+}
+
+SUITE(bounds)
+{
+    CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead}, {"messages", test_messages},
+                           {"group", test_group},   {"kept", test_kept},   {"places", test_places},
+                           CU_TEST_INFO_NULL};
+    (void)argc;
+    (void)argv;
+    return suite_run("bounds", NULL, NULL, tests);
+}

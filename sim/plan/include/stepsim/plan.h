@@ -195,7 +195,7 @@ struct ss_plan {
     int nclasses;
     struct ss_plan_class *classes;
     int *class_of; /* [world_size] */
-    int *gpu_of;   /* [world_size] */
+    int *gpu_of;   /* [world_size]; NULL: rank r is on GPU r */
 
     int nlinks;
     /* links that flows cross and that can limit them; each has the name of one of its equal links */
@@ -254,6 +254,11 @@ int ss_plan_kernels_same(const struct ss_plan *plan, int a, int b);
  * SS_ERR_NOMEM; what `visit` returns. */
 int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor visit, void *ctx,
                           struct ss_error *err);
+/* Returns the GPU of a rank. */
+static inline int ss_plan_gpu(const struct ss_plan *plan, int rank)
+{
+    return plan->gpu_of ? plan->gpu_of[rank] : rank;
+}
 /* Returns 1 when all ranks wait for each other before the optimizer's step. */
 int ss_plan_has_barrier(const struct ss_plan *plan);
 /* Frees a plan. NULL is allowed. */
