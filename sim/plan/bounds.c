@@ -242,7 +242,7 @@ static double message_of(const struct ss_plan *plan, int from, int to, double by
     const int stride = plan->ranks.stride[SS_AXIS_PP];
     double seconds = 0;
     struct ss_route way;
-    ss_platform_route(plan->platform, plan->gpu_of[from * stride], plan->gpu_of[to * stride], &way);
+    ss_platform_route(plan->platform, ss_plan_gpu(plan, from * stride), ss_plan_gpu(plan, to * stride), &way);
     for (int i = 0; i < way.nlinks; i++) {
         double bandwidth;
         int kind;
