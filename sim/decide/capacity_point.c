@@ -368,8 +368,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                                             .how = x->options->how,
                                             .run = &blind,
                                             .workers = {.n = helpers > 1 ? helpers : 1},
-                                            .best_only = 1,
-                                            .also = x->limited || x->near ? 0 : SS_CAPACITY_WORTH - 1,
+                                            .best_only = x->limited,
                                             .brief = 1,
                                             .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;

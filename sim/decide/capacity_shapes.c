@@ -19,18 +19,18 @@ struct trial {
     int legal;                      /* 1: a layout of this shape is one that the framework takes */
 };
 
-/* Finds whether by its bound a layout of a trial takes too long for the answer, or is worse than the best that surely fits. */
+/* Finds whether by its bound a layout of a trial is worse than the best that surely fits. */
 static int find_slow(const struct trial *t, const struct ss_scenario *s, int *out, struct ss_error *err)
 {
     const struct ss_capacity_point *best = &t->answer->point;
-    double most = ss_capacity_most_s(t->x, best->cluster, best->gpus, s->job->global_batch);
     struct ss_find_bounds bounds;
 
-    if (t->words[0] && !ss_capacity_doubt(best))
-        most = fmin(most, best->summary.iteration_s * s->job->global_batch / best->batch * ROUNDING);
-    int rc = isinf(most) ? SS_OK : ss_find_bound_scenario(s, NULL, &bounds);
-    *out = !isinf(most) && !rc && bounds.seconds >= most;
-    return rc ? ss_nomem(err) : SS_OK;
+    if (!t->words[0] || ss_capacity_doubt(best))
+        return SS_OK;
+    if (ss_find_bound_scenario(s, NULL, &bounds))
+        return ss_nomem(err);
+    *out = bounds.seconds / s->job->global_batch >= ROUNDING * best->summary.iteration_s / best->batch;
+    return SS_OK;
 }
 
 /* Tries a layout with a batch. */

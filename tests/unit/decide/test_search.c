@@ -339,8 +339,9 @@ static void test_brief(void)
 
 /* ---- bounds ---- */
 
-static struct ss_find_result *search_by(struct ss_find_options o, const char *words, const char *varied)
+static struct ss_find_result *search_all(const char *words, const char *varied, int exhaustive)
 {
+    struct ss_find_options o = {.exhaustive = exhaustive};
     struct ss_find_result *f = NULL;
     struct ss_sweep vary;
     struct ss_request r;
@@ -352,11 +353,6 @@ static struct ss_find_result *search_by(struct ss_find_options o, const char *wo
     CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &f, &err), 0);
     ss_request_free(&r);
     return f;
-}
-
-static struct ss_find_result *search_all(const char *words, const char *varied, int exhaustive)
-{
-    return search_by((struct ss_find_options){.exhaustive = exhaustive}, words, varied);
 }
 
 /* A point that a search shows beside the best. */
@@ -475,39 +471,6 @@ static void test_few(void)
 
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
  * takes, here the last stage, which has the loss, and which is more than the mean of the stages. */
-/* Without the front a search predicts fewer layouts: all that are up to 8 % slower than the best where these are wanted, too, and fewer
- * still where they are not. */
-static void test_also(void)
-{
-    static const char words[] =
-        "--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --cp 1";
-    const struct ss_find_options also = {.best_only = 1, .also = 0.08}, best = {.best_only = 1};
-    struct ss_find_result *f[] = {search_all(words, "nodes=2", 1), search_all(words, "nodes=2", 0),
-                                  search_by(also, words, "nodes=2"), search_by(best, words, "nodes=2")};
-    double fastest = f[0]->points[f[0]->groups[0].best].summary.iteration_s;
-    int near = 0, found = 0;
-
-    for (int i = 0; i < f[0]->npoints; i++) {
-        const struct ss_find_point *p = &f[0]->points[i];
-        if (p->summary.outcome != SS_OUTCOME_FITS || p->summary.iteration_s > 1.08 * fastest ||
-            p->recompute_layers) /* which stands for other numbers of layers */
-            continue;
-        near++;
-        for (int k = 0; k < f[2]->npoints; k++)
-            found += !strcmp(f[2]->points[k].flags, p->flags) &&
-                     f[2]->points[k].summary.iteration_s == p->summary.iteration_s;
-    }
-    CU_ASSERT(near > 3);
-    CU_ASSERT_EQUAL(found, near);
-    for (int i = 1; i < 4; i++) {
-        CU_ASSERT_STRING_EQUAL(f[i]->points[f[i]->groups[0].best].flags,
-                               f[0]->points[f[0]->groups[0].best].flags);
-        CU_ASSERT(f[i]->groups[0].predicted < f[i - 1]->groups[0].predicted);
-    }
-    for (int i = 0; i < 4; i++)
-        ss_find_free(f[i]);
-}
-
 static void test_busiest(void)
 {
     static const char words[] =
@@ -611,7 +574,6 @@ SUITE(search)
                            {"brief", test_brief},
                            {"bounds", test_bounds},
                            {"few", test_few},
-                           {"also", test_also},
                            {"the busiest stage", test_busiest},
                            {"flows of long rings", test_flows_of_long_rings},
                            {"errors", test_errors},

@@ -70,8 +70,6 @@ struct ss_find_options {
     void *ctx;
     /* Called for each layout that surely fits and is faster than all before it on its cluster; may be NULL. */
     void (*better)(void *ctx, const struct ss_find_group *group, const struct ss_find_point *point);
-    double
-        also; /* with best_only: layouts that are slower than the fastest by up to this share are wanted, too */
 };
 
 struct ss_explanation;
