@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: api.py SOURCE [--update]
+"""usage: api.py SOURCE [--update | --release]
 
 The public headers (sim/*/include/stepsim) as the manual of the library, and docs/reference/api.md beside them. Fails
 (exit 1), with a line for each, where
  - a public header does not begin with a comment that says what it is about, or stepsim.h does not include it,
  - a public function has no comment of its own right above it,
  - the table of functions in api.md is not the one that the headers make (--update writes it),
- - api.md names a function, struct, enum or macro (ss_..., SS_...) that no public header has.
+ - api.md names a function, struct, enum or macro (ss_..., SS_...) that no public header has,
+ - a function or struct is not what it was in the last release (tests/api.txt), and project(VERSION) of CMakeLists.txt is still that of the
+   release. Whoever releases writes that file by --release.
 """
 import glob
+import hashlib
 import os
 import re
 import sys
@@ -96,6 +99,42 @@ def check_page(page, new, headers, wrong):
         wrong.append(f'docs/reference/api.md: no public header has {word}')
 
 
+def declarations(headers):
+    """{name: hash} of functions and of structs and enums with their fields; comments and blanks do not count."""
+    found = {}
+    for _, text in headers:
+        text = re.sub(r'(?m)^[ \t]*#(?:\\\n|[^\n])*', ' ', COMMENT.sub(' ', text)).replace('extern "C" {', ' ')
+        depth, begin = 0, 0
+        for i, c in enumerate(text):
+            depth += {'{': 1, '}': -1}.get(c, 0)
+            if depth > 0 or c not in ';}' or (c == '}' and text[begin:i].lstrip().startswith(('struct', 'enum', 'typedef'))
+                                              and not re.search(r'\)\s*\{', text[begin:i])):
+                depth = max(depth, 0)  # the end of extern "C"
+                continue
+            depth = max(depth, 0)
+            words = ' '.join(text[begin:i].split())
+            begin = i + 1
+            named = re.search(r'\b(ss_\w+)\s*\(', words) or re.match(r'(?:typedef )?(?:struct|enum|union) (ss_\w+) \{', words)
+            if named:
+                found[named[1]] = hashlib.sha256(words.encode()).hexdigest()[:12]
+    return found
+
+
+def version_of(source):
+    with open(os.path.join(source, 'CMakeLists.txt'), encoding='utf-8') as f:
+        return re.search(r'project\(stepsim VERSION ([\d.]+)', f.read())[1]
+
+
+def check_release(source, headers, wrong):
+    with open(os.path.join(source, 'tests/api.txt'), encoding='ascii') as f:
+        released, *rows = f.read().splitlines()
+    now = declarations(headers)
+    changed = [name for name, was in (row.split() for row in rows) if now.get(name) != was]
+    if changed and version_of(source) == released:
+        wrong.append(f'{len(changed)} functions and structs are not those of version {released}, as {", ".join(changed[:3])}: raise '
+                     'project(stepsim VERSION) in CMakeLists.txt')
+
+
 def main():
     source = sys.argv[1]
     path = os.path.join(source, 'docs/reference/api.md')
@@ -105,12 +144,16 @@ def main():
     with open(path, encoding='utf-8') as f:
         page = f.read()
     new = page[:page.index(BEGIN) + len(BEGIN)] + '\n' + table(headers, wrong) + page[page.index(END):]
+    if '--release' in sys.argv:
+        with open(os.path.join(source, 'tests/api.txt'), 'w', encoding='ascii') as f:
+            f.writelines([version_of(source) + '\n'] + [f'{name} {known}\n' for name, known in sorted(declarations(headers).items())])
     if '--update' in sys.argv:
         with open(path, 'w', encoding='utf-8') as f:
             f.write(new)
         page = new
     check_headers(headers, wrong)
     check_page(page, new, headers, wrong)
+    check_release(source, headers, wrong)
     print('\n'.join(wrong) if wrong else f'{len(headers)} public headers, {sum(len(functions(t)) for _, t in headers)} functions')
     return 1 if wrong else 0
 

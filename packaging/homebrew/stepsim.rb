@@ -3,7 +3,7 @@
 class Stepsim < Formula
   desc "Predicts iteration time and memory of LLM training on GPU clusters"
   homepage "https://example.org/stepsim"
-  url "https://example.org/stepsim-0.2.0.tar.gz"
+  url "https://example.org/stepsim-0.3.0.tar.gz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "Apache-2.0"
 

@@ -7,11 +7,11 @@ class Stepsim(CMakePackage):
     """Predicts iteration time and memory of LLM training on GPU clusters, without the GPUs."""
 
     homepage = "https://example.org/stepsim"
-    url = "https://example.org/stepsim-0.2.0.tar.gz"
+    url = "https://example.org/stepsim-0.3.0.tar.gz"
 
     license("Apache-2.0")
 
-    version("0.2.0", sha256="0000000000000000000000000000000000000000000000000000000000000000")
+    version("0.3.0", sha256="0000000000000000000000000000000000000000000000000000000000000000")
 
     variant("simgrid", default=True, description="Build the SimGrid engine beside the native one")
     variant("hwloc", default=True, description="Read node files of hwloc")

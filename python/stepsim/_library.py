@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
 from ._progress import Watch
 
-NAME = 'libstepsim.so.0.2'
+NAME = 'libstepsim.so.0.3'
 
 
 def _checkout(package: str) -> Optional[str]:

@@ -151,7 +151,7 @@ static void test_others(void)
     CU_ASSERT(json_is_true(json_object_get(o, "healthy")));
     json_decref(o);
     o = ASK(0, "version");
-    CU_ASSERT_STRING_EQUAL(text(o, "version"), "0.2.0");
+    CU_ASSERT_STRING_EQUAL(text(o, "version"), "0.3.0");
     json_decref(o);
 }
 

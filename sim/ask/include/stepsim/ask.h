@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The door for other languages: the words of a command in, one JSON document out. No structure crosses it, so that its functions stay
- * the same as long as the name of the shared library, libstepsim.so.0.2, does; docs/reference/formats.md says what documents have.
+ * the same as long as the name of the shared library, libstepsim.so.0.3, does; docs/reference/formats.md says what documents have.
  *
  *     const char *words[] = {"run", "--job", "8b-16", "--tp", "2"};
  *     int status = ss_ask(5, words, &json, &size);     python/stepsim does this by ctypes

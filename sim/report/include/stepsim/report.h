@@ -14,7 +14,7 @@ SS_C_BEGIN
 
 /* Version of the JSON documents; CONTRIBUTING.md says when it is raised. */
 #define SS_SCHEMA_VERSION 3
-/* Returns the version of the library, "0.2.0". */
+/* Returns the version of the library, "0.3.0". */
 const char *ss_version(void);
 
 struct ss_report_options {
