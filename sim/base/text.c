@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/text.h"
+
+#include <errno.h>
+
 #include "base/base.h"
 
 size_t ss_utf8_length(const char *c)
@@ -156,13 +159,13 @@ void ss_text_wrap(const char *line, size_t n, int width, FILE *out)
 struct cleaner {
     FILE *under;
     int color, width; /* width 0: lines stay as they are */
+    bool lost;        /* memory had no room for a line */
     size_t n;
     char held[HELD + 1]; /* a character or a colour whose end has not come yet */
     char *line;          /* a line whose end has not come yet */
     size_t used, size;
 };
 
-/* Writes the line that is held, and the rest of a line that memory has no room for. */
 static void put_line(struct cleaner *c)
 {
     ss_text_wrap(c->line, c->used, c->width, c->under);
@@ -171,12 +174,13 @@ static void put_line(struct cleaner *c)
 
 static void put(struct cleaner *c, const char *text, size_t n)
 {
-    if (!c->width || ss_grow(&c->line, &c->size, c->used + n, 1)) {
-        if (c->used)
-            put_line(c);
+    if (!c->width) {
         fwrite(text, 1, n, c->under);
         return;
     }
+    c->lost = c->lost || ss_grow(&c->line, &c->size, c->used + n, 1);
+    if (c->lost)
+        return;
     memcpy(c->line + c->used, text, n);
     c->used += n;
     if (text[n - 1] == '\n') {
@@ -245,7 +249,9 @@ static ssize_t cleaner_write(void *cookie, const char *data, size_t n)
         } else {
             put(c, data + i, 1);
         }
-    return fflush(c->under) || ferror(c->under) ? 0 : (ssize_t)n;
+    if (c->lost)
+        errno = ENOMEM;
+    return c->lost || fflush(c->under) || ferror(c->under) ? 0 : (ssize_t)n;
 }
 
 static int cleaner_close(void *cookie)
@@ -255,7 +261,7 @@ static int cleaner_close(void *cookie)
     if (c->used)
         put_line(c);
     free(c->line);
-    int failed = fflush(c->under);
+    int failed = fflush(c->under) || c->lost;
     free(c);
     return failed ? -1 : 0;
 }

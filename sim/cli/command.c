@@ -66,6 +66,12 @@ static int keeps_lines(int verb, int argc, char *const *argv)
     return keeps;
 }
 
+static int no_memory(struct ss_error *err)
+{
+    cli_usage(err, "", "out of memory");
+    return err->code = SS_ERR_NOMEM;
+}
+
 /* Sends stdout through a stream that makes control characters of files harmless for a terminal, and wraps lines. JSON is
  * left as it is: its reader decides. */
 static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, struct ss_error *err)
@@ -76,10 +82,8 @@ static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, str
     if (cli_has_word(argc, argv, "--json") || (!shown && writes_files(verb, argc, argv)))
         return SS_OK;
     clean = ss_text_stream(stdout, shown, keeps_lines(verb, argc, argv) ? 0 : cli_columns(STDOUT_FILENO));
-    if (!clean) {
-        cli_usage(err, "", "out of memory");
-        return err->code = SS_ERR_NOMEM;
-    }
+    if (!clean)
+        return no_memory(err);
     setvbuf(clean, NULL, shown ? _IOLBF : _IOFBF, 1 << 16);
     *plain = stdout;
     stdout = clean;
@@ -99,7 +103,9 @@ static int flushed(int status, FILE *plain)
     }
     if (!failed || status) /* the status tells a failure already */
         return status;
-    ss_text_written(stdout, "to stdout", &err);
+    if (!ss_text_written(stdout, "to stdout",
+                         &err)) /* what was written is whole: the clean stream had no memory for a line */
+        no_memory(&err);
     return cli_fail(&err, 0);
 }
 
