@@ -62,9 +62,9 @@ def children(pid):
 
 
 def interrupted(words, journal, number, at, worker=False):
-    """Starts the command and sends a signal when the journal has `at` lines: to it, or to a worker of it."""
+    """Starts the command and sends a signal when the journal has `at` whole lines: to it, or to a worker of it."""
     p = subprocess.Popen([STEPSIM, *words, '--journal', journal], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while len(lines(journal)) < at and p.poll() is None:
+    while sum(line.endswith(b'\n') for line in lines(journal)) < at and p.poll() is None:
         time.sleep(0.001)
     victims = children(p.pid)[:1] if worker else [p.pid]
     for pid in victims:

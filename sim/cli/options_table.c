@@ -456,6 +456,8 @@ static const struct cli_option table[] = {
      .doc = "boxes of the Gantt chart"},
 };
 /* clang-format on */
+_Static_assert(sizeof table / sizeof table[0] <= CLI_MOST_OPTIONS,
+               "given of struct cli_flags has a place for each row");
 
 const struct cli_option *cli_option_at(int i)
 {

@@ -26,6 +26,9 @@ struct cli_texts {
     char **text;
 };
 
+/* Rows that the table of options may have. */
+#define CLI_MOST_OPTIONS 256
+
 /* Options of check that have a figure, in the order of its messages. */
 #define CLI_FIGURES 5
 
@@ -33,8 +36,8 @@ enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 
 /* The values of the options of a command line: the targets of the rows of options_table.c. */
 struct cli_flags {
-    int verb;                 /* enum cli_verb_id */
-    unsigned char given[160]; /* [row of the table]: 1 when the option was given */
+    int verb;                              /* enum cli_verb_id */
+    unsigned char given[CLI_MOST_OPTIONS]; /* [row of the table]: 1 when the option was given */
     int help, json, brief, verbose, link, timing, expanded, xml, update, coverage, regret;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* never read: --complete takes all words behind it */
