@@ -3,14 +3,23 @@
 """Prints the tables of "Layouts chosen" in docs/design/validation.md.
 
     python3 docs/design/layouts.py [PROGRAM]
+    python3 docs/design/layouts.py --one-kind [PROGRAM]
+
+--one-kind prints the pairs and errors of nanotron.csv without pipelines over nodes, which ran with two configurations
+(docs/design/calibration-log.md, "Layouts a third time").
 """
+import csv
 import json
 import os
+import statistics
 import subprocess
 import sys
+import tempfile
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PROGRAM = os.path.realpath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TOP, "build", "stepsim"))
+ONE_KIND = sys.argv[1:2] == ["--one-kind"]
+GIVEN = sys.argv[1 + ONE_KIND:]
+PROGRAM = os.path.realpath(GIVEN[0] if GIVEN else os.path.join(TOP, "build", "stepsim"))
 WORDS = [PROGRAM, "validate", "--regret", "nanotron", "alephalpha", "runs", "vtrain", "--json"]
 STUDIES = ("nanotron", "alephalpha")
 
@@ -29,6 +38,27 @@ def head(*cells):
     print("|---" * len(cells) + "|")
 
 
+def one_kind():
+    with open(os.path.join(TOP, "validation", "nanotron.csv"), encoding="utf-8", newline="") as f:
+        rows = list(csv.DictReader(f))
+    kept = [r for r in rows if int(r["nodes"]) == 1 or int(r["pp"]) == 1]
+    with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", newline="") as f:
+        out = csv.DictWriter(f, rows[0])
+        out.writeheader()
+        out.writerows(kept)
+        f.flush()
+        words = [PROGRAM, "validate", f.name, "--json"]
+        told, chosen = (json.loads(subprocess.run(words + more, cwd=TOP, check=True, capture_output=True).stdout) for more in ([], ["--regret"]))
+    tp = {r["id"]: int(r["tp"]) for r in kept}
+    errors = [(tp[r["id"]], abs(r["error_pct"])) for r in told["rows"] if r.get("error_pct") is not None]
+    pairs = chosen["regret"][0]["mean"]
+    head("without pipelines over nodes", "rows that ran", "median error of time %", "pairs right %")
+    line("all", len(errors), show(statistics.median(e for _, e in errors)), show(pairs["pairs_right_pct"], "%.0f"))
+    line("tensor ranks on one node", sum(t <= 8 for t, _ in errors), show(statistics.median(e for t, e in errors if t <= 8)), "")
+
+
+if ONE_KIND:
+    sys.exit(one_kind())
 tables = json.loads(subprocess.run(WORDS, cwd=TOP, check=True, capture_output=True).stdout)["regret"]
 head("table", "jobs", "mean regret %", "worst", "best of three", "pairs right %", "of", "ran, predicted to run", "out of memory, predicted too large")
 for t in tables:
