@@ -11,10 +11,11 @@
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
 
-/* Groups whose lowest ranks are at one place of their nodes: each is another one, so many nodes on. */
+/* A group that others repeat, so many ranks on: on other nodes, or at places of the same nodes that no member
+ * leaves. */
 struct pattern {
-    int n,
-        lowest; /* n: members of its first group that the tables have, 0: no group yet; that group's lowest rank */
+    int n, lowest; /* n: members that the tables have; the group's lowest rank */
+    int highest;   /* the highest place of a member on its node */
     const int *members;
 };
 
@@ -25,9 +26,10 @@ struct grouping {
     struct ss_error *err;
     int gpus;     /* GPUs of a node */
     int unlike;   /* 1: links may differ from what closed forms assume */
-    int in_order; /* 1: rank r is on GPU r, and members are those of the grid */
-    /* [place on a node]; NULL: not in order */
-    struct pattern *patterns;
+    int in_order; /* 1: rank r is on GPU r, and members are those of the grid, which ascend */
+    struct pattern
+        *patterns; /* [place on a node]; of the communicator at hand, none where ranks are not in order */
+    int npatterns;
     int *kept, nkept;              /* members of patterns */
     int shapes_alone;              /* 1: nobody asks where flows go */
     int mesh;                      /* 1: GPUs of a node are joined in pairs */
@@ -38,7 +40,7 @@ struct grouping {
     int *count;                    /* [group node]: number of members there */
     int *start;                    /* [group node + 1]: start of its members in by_node */
     int *by_node;                  /* members' indices, node by node */
-    int *node_stamp;               /* [node]: number of the group that saw it last */
+    int *node_stamp;               /* [node]: number of the group that saw it last; NULL: in order */
     int *node_index;               /* [node]: its number among the nodes of that group */
     int hops[SS_HOP_COUNT], nhops; /* of the communicator at hand, which have tables */
     /* shapes of the communicator at hand */
@@ -109,14 +111,17 @@ static int hop_width(const struct grouping *b, int hop, int n)
 static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
 {
     struct ss_group_shape shape = {.n = b->n};
-    for (int i = 0; i < b->n; i++) {
+    for (int i = 0, last = -1; i < b->n; i++) {
         int node = ss_plan_gpu(b->plan, b->members[i]) / b->gpus;
-        if (b->node_stamp[node] != stamp) {
-            b->node_stamp[node] = stamp;
-            b->node_index[node] = shape.nodes;
+        if (b->in_order ? node != last : b->node_stamp[node] != stamp) {
+            if (!b->in_order) {
+                b->node_stamp[node] = stamp;
+                b->node_index[node] = shape.nodes;
+            }
             b->count[shape.nodes++] = 0;
         }
-        b->node_of[i] = b->node_index[node];
+        last = node;
+        b->node_of[i] = b->in_order ? shape.nodes - 1 : b->node_index[node];
         b->place[i] = b->count[b->node_of[i]]++;
     }
     b->nodes = shape.nodes;
@@ -157,13 +162,29 @@ static void add_group(struct grouping *b, int comm, int first, int number)
     }
 }
 
-static void keep_pattern(struct grouping *b, struct pattern *p, int lowest)
+static void keep_pattern(struct grouping *b, int lowest)
 {
-    *p = (struct pattern){0, lowest, b->kept + b->nkept};
-    for (int i = 0; i < b->n; i++)
+    struct pattern *p = &b->patterns[b->npatterns++];
+    *p = (struct pattern){.lowest = lowest, .members = b->kept + b->nkept};
+    for (int i = 0; i < b->n; i++) {
+        int place = b->members[i] % b->gpus;
+        p->highest = place > p->highest ? place : p->highest;
         if (has_place(b->groups, b->members[i]))
             b->kept[b->nkept + p->n++] = b->members[i];
+    }
     b->nkept += p->n;
+}
+
+/* Returns the pattern that the group with this lowest rank repeats; NULL: there is none yet. */
+static const struct pattern *pattern_of(const struct grouping *b, int lowest)
+{
+    for (int i = 0; i < b->npatterns; i++) {
+        const struct pattern *p = &b->patterns[i];
+        int on = lowest % b->gpus - p->lowest % b->gpus;
+        if (on == 0 || (on > 0 && p->highest + on < b->gpus))
+            return p;
+    }
+    return NULL;
 }
 
 /* Adds the group of the pattern whose lowest rank is `first`. */
@@ -268,9 +289,7 @@ static int make_table(struct grouping *b, int comm)
     g->number[comm] = malloc(n * sizeof(int));
     SS_NEED(g->first[comm] && g->local[comm] && g->number[comm], b->err);
     memset(g->first[comm], -1, n * sizeof(int));
-    b->nkept = b->nhops = 0;
-    if (b->patterns)
-        memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
+    b->npatterns = b->nkept = b->nhops = 0;
     b->cap_shapes = 0;
     b->single = -1;
     return SS_OK;
@@ -286,17 +305,15 @@ static int find_group(struct grouping *b, int comm, int r, int *stamp, int *hops
     if (!*hops && wanted_hops(b, comm, b->nodes)) {
         *hops = 1;
         status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
-        if (b->patterns) /* groups so far have no flows */
-            memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
-        b->nkept = 0;
+        b->npatterns = b->nkept = 0; /* groups so far have no flows */
     }
     shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
     SS_THEN(status, add_shape(b, comm, shape, &number));
     if (status)
         return status;
     add_group(b, comm, r, number);
-    if (b->patterns)
-        keep_pattern(b, &b->patterns[r % b->gpus], r);
+    if (b->in_order)
+        keep_pattern(b, r);
     return SS_OK;
 }
 
@@ -323,8 +340,8 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
         if (g->first[comm][at] >= 0)
             continue;
         int r = ss_periodic_rank(g->ranks, at); /* the lowest rank of its group */
-        const struct pattern *p = b->patterns ? &b->patterns[r % b->gpus] : NULL;
-        status = p && p->n ? find_like(b, comm, r, p) : find_group(b, comm, r, stamp, &hops);
+        const struct pattern *p = pattern_of(b, r);
+        status = p ? find_like(b, comm, r, p) : find_group(b, comm, r, stamp, &hops);
     }
     return status;
 }
@@ -337,12 +354,13 @@ static int make_room(struct grouping *b)
         if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))
             return ss_nomem(b->err);
     b->start = malloc((nodes + 2) * sizeof *b->start);
+    if (b->in_order) {
+        b->patterns = malloc((size_t)b->gpus * sizeof *b->patterns);
+        b->kept = malloc(n * sizeof *b->kept);
+        return b->start && b->patterns && b->kept ? SS_OK : ss_nomem(b->err);
+    }
     b->node_stamp = ss_calloc(nodes, sizeof *b->node_stamp);
-    b->node_index = ss_calloc(nodes, sizeof *b->node_index);
-    b->patterns = b->in_order ? ss_calloc((size_t)b->gpus, sizeof *b->patterns) : NULL;
-    b->kept = malloc(n * sizeof *b->kept);
-    if (!b->kept || (b->in_order && !b->patterns))
-        return ss_nomem(b->err);
+    b->node_index = malloc(nodes * sizeof *b->node_index);
     return b->start && b->node_stamp && b->node_index ? SS_OK : ss_nomem(b->err);
 }
 

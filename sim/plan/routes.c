@@ -139,17 +139,20 @@ static int link_kind(const struct routing *b, int link)
 struct route {
     int n, failed; /* 1: it crosses a failed link */
     int missing;   /* 1: the platform has no way there */
-    int link[2 * SS_ROUTE_MAX];
+    int link[2 * SS_ROUTE_MAX],
+        at[2 * SS_ROUTE_MAX]; /* links of the platform, and those that stand for them */
     double latency;
 };
 
 static void cross(const struct routing *b, struct route *route, int link)
 {
-    if (route->n == SS_ROUTE_MAX || !(b->r->bandwidth[ss_symmetry_link_at(&b->r->symmetry, link)] > 0)) {
+    const int at = ss_symmetry_link_at(&b->r->symmetry, link);
+    if (route->n == SS_ROUTE_MAX || !(b->r->bandwidth[at] > 0)) {
         route->failed = 1;
         return;
     }
-    route->link[route->n++] = link;
+    route->link[route->n] = link;
+    route->at[route->n++] = at;
 }
 
 /* Returns whether the way goes up one link of the fabric and down another; all fabric links of a GPU are one link there. */
@@ -286,7 +289,7 @@ static int add_route(struct routing *b, int src, int dst, int ring, int pair, do
     for (int i = 0; i < route.n; i++) {
         if (r->link)
             r->link[r->npool] = route.link[i];
-        r->pool[r->npool++] = ss_symmetry_link_at(&r->symmetry, route.link[i]);
+        r->pool[r->npool++] = route.at[i];
     }
     *latency = route.latency;
     return SS_OK;

@@ -14,7 +14,11 @@ struct crossing {
 struct crossings {
     int *first; /* [nlinks + 1] */
     struct crossing *all;
-    struct ss_map seen; /* by link of the platform: last link + 1 that had it as an end */
+    struct first_end {
+        int by,
+            end; /* last link + 1 that had such an end, and its first one, by its number on the platform */
+    } * ends;    /* [nlinks] */
+    struct ss_map seen; /* its further ends: last link + 1 that had it, by number on the platform */
     int failed;         /* 1: out of memory */
 };
 
@@ -64,7 +68,8 @@ static int find_crossings(const struct ss_routes *r, struct crossings *c)
 {
     int n = 0;
     c->first = ss_calloc((size_t)r->nlinks + 1, sizeof *c->first);
-    if (!c->first)
+    c->ends = ss_calloc((size_t)r->nlinks + 1, sizeof *c->ends);
+    if (!c->first || !c->ends)
         return -1;
     walk_crossings(r, c);
     for (int l = 0; l <= r->nlinks; l++) {
@@ -82,16 +87,28 @@ static int find_crossings(const struct ss_routes *r, struct crossings *c)
     return 0;
 }
 
+/* Returns whether this link has not seen the end yet. Ends that one link stands for are seldom several. */
+static int is_new(struct crossings *c, struct first_end *first, int end, int by)
+{
+    if (first->by != by) {
+        *first = (struct first_end){by, end};
+        return 1;
+    }
+    if (first->end == end)
+        return 0;
+    size_t ends = c->seen.n;
+    int seen = ss_map_put(&c->seen, (uint64_t)end, by);
+    if (seen == by && c->seen.n == ends)
+        return 0;
+    c->failed |= seen < 0 || (seen != by && ss_map_add(&c->seen, (uint64_t)end, by - seen) < 0);
+    return 1;
+}
+
 /* Returns the bandwidth of the end, or 0 where this link has seen it. */
 static double new_end(const struct ss_routes *r, struct crossings *c, const struct crossing *x, int end)
 {
-    uint64_t beside = (uint64_t)end_beside(r, end, x->at);
-    size_t ends = c->seen.n;
-    int now = r->pool[x->at] + 1, seen = ss_map_put(&c->seen, beside, now);
-    if (seen == now && c->seen.n == ends)
-        return 0;
-    c->failed |= seen < 0 || (seen != now && ss_map_add(&c->seen, beside, now - seen) < 0);
-    return r->bandwidth[r->pool[end]];
+    int at = r->pool[end];
+    return is_new(c, &c->ends[at], end_beside(r, end, x->at), r->pool[x->at] + 1) ? r->bandwidth[at] : 0;
 }
 
 /* Returns whether the ends of the routes over a link, each counted once, bring no more to it, or take no more
@@ -121,6 +138,7 @@ int ss_routes_drop_links(struct ss_routes *r, int keep, struct ss_error *err)
         r->kept[l] = !is_wide(r, &c, l);
     free(c.first);
     free(c.all);
+    free(c.ends);
     ss_map_free(&c.seen);
     return c.failed ? ss_nomem(err) : SS_OK;
 }

@@ -144,6 +144,21 @@ static void test_equal(void)
         }
 }
 
+/* Context groups of three on nodes of eight: {0, 2, 4} is on one node, {6, 8, 10} on two, so that a group repeats another only where no
+ * member leaves its node. */
+static void test_uneven(void)
+{
+    struct scale_job s;
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .plan = {.level = SS_LEVEL_FLOW}};
+    struct ss_run run;
+    CU_ASSERT_FATAL(scale_open(&s, "h800 3;--model llama3.1-8b --bf16 --seq 6144 --tp 2 --cp 3 --mbs 1 "
+                                   "--gbs 8 --sequence-parallel") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    CU_ASSERT_EQUAL(compare_groups(run.plan, SS_GROUPS_IN_ORDER), 24);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
 /* 405B on 131,072 nodes: 16 stages of 65,536 ranks that do the same, each with a NIC of its own. */
 static void test_million(void)
 {
@@ -170,7 +185,9 @@ static void test_million(void)
 
 SUITE(symmetry)
 {
-    CU_TestInfo tests[] = {
-        {"made of some ranks as of all", test_equal}, {"a million GPUs", test_million}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"made of some ranks as of all", test_equal},
+                           {"groups on one node and on two", test_uneven},
+                           {"a million GPUs", test_million},
+                           CU_TEST_INFO_NULL};
     return suite_run("symmetry", NULL, NULL, tests);
 }
