@@ -94,15 +94,10 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
 }
 
 /* Reads what the words ask for. *opt points into the flags. */
-static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int argc, char **argv,
-                      struct ss_error *err)
+static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, struct ss_error *err)
 {
-    int n, rc = cli_words(f, argc, argv, &n, err);
-
-    if (!rc && n)
-        rc = cli_usage(err, "--help lists the options", "unknown option %s", argv[0]);
-    if (rc)
-        return rc;
+    if (f->n)
+        return cli_usage(err, "--help lists the options", "unknown option %s", f->words[0]);
     *opt = (struct ss_calibrate_options){
         .platform = f->calibrate.platform,
         .stack = f->calibrate.stack,
@@ -121,19 +116,8 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int
         .files = cli_files(),
         .workers = cli_workers(f),
     };
-    rc = read_props(opt, &f->calibrate.props, err);
-    return rc ? rc : check_words(opt, f, err);
-}
-
-static int write_platform(const struct ss_calibration *c, const struct ss_calibrate_options *opt,
-                          const char *path, struct ss_error *err)
-{
-    struct ss_output *output;
-    FILE *stream;
-
-    SS_TRY(cli_output_begin(path, &output, &stream, err));
-    int rc = ss_calibration_write_platform(c, opt->platform, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(read_props(opt, &f->calibrate.props, err));
+    return check_words(opt, f, err);
 }
 
 /* "dir/mine.xml" names the stack mine. */
@@ -141,27 +125,29 @@ static int write_stack(const struct ss_calibration *c, const struct ss_calibrate
                        const char *path, struct ss_error *err)
 {
     const char *slash = strrchr(path, '/');
-    struct ss_output *output;
+    struct cli_output out;
     char name[64];
-    FILE *stream;
-    int rc;
 
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
     if (strrchr(name, '.'))
         *strrchr(name, '.') = '\0';
-    SS_TRY(cli_output_begin(path, &output, &stream, err));
-    rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(path, &out, err));
+    int rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform,
+                                        out.stream, err);
+    return cli_output_end(&out, rc, err);
 }
 
 static int write_all(const struct ss_calibration *c, const struct ss_calibrate_options *opt,
                      const struct cli_flags *flags, struct ss_error *err)
 {
     const char *stack_output = flags->calibrate.stack_output;
+    struct cli_output out;
     int rc = SS_OK, of_stack = 0;
 
-    if (flags->output[0])
-        rc = write_platform(c, opt, flags->output, err);
+    if (flags->output[0]) {
+        SS_TRY(cli_output_begin(flags->output, &out, err));
+        rc = cli_output_end(&out, ss_calibration_write_platform(c, opt->platform, out.stream, err), err);
+    }
     if (!rc && stack_output)
         rc = write_stack(c, opt, stack_output, err);
     SS_THEN(rc, flags->json ? ss_calibration_write_json(c, stdout, err)
@@ -174,28 +160,21 @@ static int write_all(const struct ss_calibration *c, const struct ss_calibrate_o
     return rc;
 }
 
-int cmd_calibrate(int argc, char **argv, struct ss_error *err)
+int cmd_calibrate(struct cli_flags *f, struct ss_error *err)
 {
-    int rc;
     struct ss_calibrate_options opt;
     struct ss_calibration *c = NULL;
-    struct cli_flags flags;
 
-    cli_flags_init(&flags, CLI_CALIBRATE);
-    rc = read_words(&opt, &flags, argc, argv, err);
-    if (!rc && only_microbench(&opt)) {
-        rc = opt.leave_out ? curves(&opt, &flags, err) : survey(&opt, &flags, err);
-        cli_flags_free(&flags);
-        return rc;
-    }
-    SS_THEN(rc, cli_outputs_check(&flags, err)); /* checked again, because only now all inputs are known */
-    SS_THEN(rc, ss_calibrate(&opt, &c, err));
+    SS_TRY(read_words(&opt, f, err));
+    if (only_microbench(&opt))
+        return opt.leave_out ? curves(&opt, f, err) : survey(&opt, f, err);
+    SS_TRY(cli_outputs_check(f, err)); /* checked again, because only now all inputs are known */
+    int rc = ss_calibrate(&opt, &c, err);
     if (cli_terminal(STDERR_FILENO))
         progress(NULL, 0);
-    SS_THEN(rc, write_all(c, &opt, &flags, err));
+    SS_THEN(rc, write_all(c, &opt, f, err));
     ss_calibration_free(c);
-    cli_flags_free(&flags);
-    if (!rc && flags.timing)
+    if (!rc && f->timing)
         fprintf(stderr, "stepsim: %.2f s\n", cli_wall_s());
     return rc;
 }

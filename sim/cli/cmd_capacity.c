@@ -14,7 +14,7 @@ static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *
 }
 
 /* Turns --price into a --set of the platform. */
-static int set_price(const struct cli_flags *flags, struct ss_request *base, struct ss_error *err)
+static int set_price(struct cli_flags *flags, struct ss_error *err)
 {
     char price[64], text[80];
 
@@ -22,40 +22,28 @@ static int set_price(const struct cli_flags *flags, struct ss_request *base, str
         return SS_OK;
     snprintf(text, sizeof text, "ss.price=%s",
              ss_unit_format(flags->capacity.price, SS_UNIT_PRICE, price, sizeof price));
-    return ss_request_set(base, "--set", text, err);
+    return ss_request_set(&flags->request, "--set", text, err);
 }
 
-static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_error *err)
-{
-    int rc = SS_OK;
-
-    for (int i = 0; i < texts->n && !rc; i++)
-        rc = cli_vary_read(vary, texts->text[i], err);
-    return rc;
-}
-
-static int plan(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
-                struct ss_capacity **out, struct ss_error *err)
+static int plan(struct cli_flags *flags, const struct ss_sweep *vary, struct ss_capacity **out,
+                struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
-    struct ss_bands *bands = NULL;
     struct ss_capacity_options o = {.layout = flags->capacity.layout,
                                     .vary = vary,
                                     .how = &how,
                                     .run = &run,
                                     .workers = cli_workers(flags),
                                     .progress = cli_watch_show};
-    int rc = ss_request_check_known(base, err);
 
-    SS_THEN(rc, read_goal(flags, &o, err));
-
-    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
-    run.bands = bands;
+    SS_TRY(ss_request_check_known(&flags->request, err));
+    SS_TRY(read_goal(flags, &o, err));
+    SS_TRY(cli_bands(flags, err));
+    run.bands = flags->bands;
     cli_watch_begin("planning", o.workers.journal);
-    SS_THEN(rc, ss_capacity_run(base, &o, out, err));
+    int rc = ss_capacity_run(&flags->request, &o, out, err);
     cli_watch_end();
-    ss_bands_free(bands);
     return rc;
 }
 
@@ -66,13 +54,12 @@ static int write_file(const struct ss_capacity *c, const struct cli_flags *flags
                       enum ss_capacity_form form, writer *draw, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(path, &output, &stream, err));
-    int rc =
-        draw ? draw(c, flags->pictures.width, stream, err) : ss_capacity_write(c, form, &view, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(path, &out, err));
+    int rc = draw ? draw(c, flags->pictures.width, out.stream, err)
+                  : ss_capacity_write(c, form, &view, out.stream, err);
+    return cli_output_end(&out, rc, err);
 }
 
 static int write_all(const struct ss_capacity *c, const struct cli_flags *flags, struct ss_error *err)
@@ -88,26 +75,18 @@ static int write_all(const struct ss_capacity *c, const struct cli_flags *flags,
     return rc;
 }
 
-int cmd_capacity(int argc, char **argv, struct ss_error *err)
+int cmd_capacity(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_capacity *c = NULL;
     struct ss_sweep *vary = calloc(1, sizeof *vary);
-    struct ss_request base;
-    struct cli_flags flags;
-    int status = 0;
+    int rc = vary ? cli_vary_read(vary, flags, err) : SS_ERR_NOMEM;
 
-    cli_flags_init(&flags, CLI_CAPACITY);
-    ss_request_init(&base);
-    int rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    SS_THEN(rc, read_varied(vary, &flags.vary, err));
-    SS_THEN(rc, set_price(&flags, &base, err));
-    SS_THEN(rc, plan(&base, vary, &flags, &c, err));
-    SS_THEN(rc, write_all(c, &flags, err));
+    SS_THEN(rc, set_price(flags, err));
+    SS_THEN(rc, plan(flags, vary, &c, err));
+    SS_THEN(rc, write_all(c, flags, err));
     if (!rc && !ss_capacity_is_answered(c))
-        status = ss_status_exit(SS_ERR_OOM);
+        rc = ss_status_exit(SS_ERR_OOM);
     ss_capacity_free(c);
-    ss_request_free(&base);
-    cli_flags_free(&flags);
     free(vary);
-    return rc ? rc : status;
+    return rc;
 }

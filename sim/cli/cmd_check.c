@@ -64,66 +64,49 @@ static enum ss_check_form form_of(const struct cli_flags *flags)
     return flags->json ? SS_CHECK_JSON : flags->brief ? SS_CHECK_BRIEF : SS_CHECK_TEXT;
 }
 
-static int check(struct cli_inputs *in, struct cli_flags *flags, int *status, struct ss_error *err)
+static int check(struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
+    const struct ss_scenario *s = flags->in.scenario;
     struct ss_checked *c = calloc(1, sizeof *c);
     struct ss_measurement m = {.file = ""};
-    struct ss_output *output;
+    struct cli_output out;
     struct ss_run run = {0};
-    FILE *stream;
-    int rc = c ? measure(flags, in->scenario, &m, err) : SS_ERR_NOMEM;
+    int rc = c ? measure(flags, s, &m, err) : SS_ERR_NOMEM;
 
-    SS_THEN(rc, ss_run_words_finish(&flags->how, in->scenario, cli_files(), err));
-    SS_THEN(rc, ss_run_weighed(in->scenario, &flags->how.options, &run, err));
+    SS_THEN(rc, ss_run_words_finish(&flags->how, flags->in.scenario, cli_files(), err));
+    SS_THEN(rc, ss_run_weighed(s, &flags->how.options, &run, err));
     SS_THEN(rc, ss_check(&run, &flags->how.options, &m, flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS,
                          c, err));
-    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
-    SS_THEN(rc, cli_output_end(output, ss_check_write(c, &run, form_of(flags), &view, stream, err), err));
-    *status = rc ? 0 : ss_check_status(c);
+    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
+    SS_THEN(rc, cli_output_end(&out, ss_check_write(c, &run, form_of(flags), &view, out.stream, err), err));
+    SS_THEN(rc, ss_check_status(c));
     ss_run_free(&run);
     free(c);
     return rc;
 }
 
-static int check_table(const struct cli_flags *flags, const struct ss_request *r, int *status,
-                       struct ss_error *err)
+static int check_table(const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
-    struct ss_output *output;
-    FILE *stream;
-    int rc = ss_files_add(cli_files(), flags->check.table, err);
-
-    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
-    if (rc)
-        return rc;
-    rc = ss_check_table(r, flags->check.table, &flags->how.options, &how, form_of(flags), &view, stream,
-                        status, err);
-    return cli_output_end(output, rc, err);
-}
-
-int cmd_check(int argc, char **argv, struct ss_error *err)
-{
-    struct cli_flags flags;
-    struct cli_inputs in = {0};
-    struct ss_request r;
-    struct ss_bands *bands = NULL;
+    struct cli_output out;
     int status = 0;
 
-    cli_flags_init(&flags, CLI_CHECK);
-    ss_request_init(&r);
-    int table = cli_has_word(argc, argv, "--table"),
-        rc = table ? cli_request_read(&r, NULL, &flags, argc, argv, err)
-                   : cli_inputs_load(&in, &flags, argc, argv, err);
-    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
-    flags.how.options.bands = bands;
-    flags.how.options.open_compute = 1;
-    if (!rc)
-        rc = table ? check_table(&flags, &r, &status, err) : check(&in, &flags, &status, err);
-    ss_bands_free(bands);
-    ss_request_free(&r);
-    cli_inputs_free(&in);
-    cli_flags_free(&flags);
-    return rc ? rc : status;
+    SS_TRY(ss_files_add(cli_files(), flags->check.table, err));
+    SS_TRY(cli_output_begin(flags->output, &out, err));
+    int rc = ss_check_table(&flags->request, flags->check.table, &flags->how.options, &how, form_of(flags),
+                            &view, out.stream, &status, err);
+    SS_TRY(cli_output_end(&out, rc, err));
+    return status;
+}
+
+int cmd_check(struct cli_flags *f, struct ss_error *err)
+{
+    const int table = cli_has_word(f->n, f->words, "--table");
+
+    SS_TRY(table ? cli_request_read(&f->request, NULL, f, f->n, f->words, err)
+                 : cli_inputs_load(&f->in, f, f->n, f->words, err));
+    SS_TRY(cli_bands(f, err));
+    return table ? check_table(f, err) : check(f, err);
 }

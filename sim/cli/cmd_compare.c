@@ -4,8 +4,7 @@
 /* The sides of a comparison: files before the first option, the other words, and the words of each --with. */
 struct sides {
     struct ss_sides_words told;
-    struct cli_flags flags; /* options among the words that all sides have */
-    struct ss_bands *bands;
+    struct cli_flags *flags; /* options among the words that all sides have */
     int n;
     struct ss_side side[SS_SIDES_MOST];
     struct ss_apart apart[SS_SIDES_MOST];
@@ -24,26 +23,22 @@ static int too_few_or_many(int n, struct ss_error *err)
     return cli_usage(err, "compare fewer", "more than %d sides", SS_SIDES_MOST);
 }
 
-static int read_words(struct sides *c, int argc, char **argv, struct ss_error *err)
+static int read_words(struct sides *c, struct ss_error *err)
 {
-    struct ss_request scratch;
+    struct cli_flags *f = c->flags;
     int nfiles = 0;
 
-    while (nfiles < argc && (argv[nfiles][0] != '-' || !argv[nfiles][1]))
+    while (nfiles < f->n && (f->words[nfiles][0] != '-' || !f->words[nfiles][1]))
         nfiles++;
-    ss_request_init(&scratch);
-    int rc = cli_request_read(&scratch, NULL, &c->flags, argc - nfiles, argv + nfiles, err);
-    ss_request_free(&scratch);
-    c->told = (struct ss_sides_words){nfiles, argc - nfiles, c->flags.with.n,
-                                      argv,   argv + nfiles, c->flags.with.text};
+    const int left = f->n - nfiles;
+    SS_TRY(cli_request_read(&f->request, NULL, f, left, f->words + nfiles, err));
+    c->told = (struct ss_sides_words){nfiles, left, f->with.n, f->words, f->words + nfiles, f->with.text};
     c->n = ss_sides_count(&c->told);
-    c->traced = c->flags.kineto[0] ? c->flags.kineto : c->flags.nsys[0] ? c->flags.nsys : NULL;
-    if (!rc && c->traced)
+    c->traced = f->kineto[0] ? f->kineto : f->nsys[0] ? f->nsys : NULL;
+    if (c->traced)
         return c->n == 1 ? SS_OK
                          : cli_usage(err, "give the one job of that run", "a trace beside %d jobs", c->n);
-    if (!rc && (c->n < 2 || c->n > SS_SIDES_MOST))
-        rc = too_few_or_many(c->n, err);
-    return rc;
+    return c->n < 2 || c->n > SS_SIDES_MOST ? too_few_or_many(c->n, err) : SS_OK;
 }
 
 static int fill(struct sides *c, int i, const char *name, const struct ss_run *run, struct ss_error *err)
@@ -59,7 +54,7 @@ static int draw(struct sides *c, int i, const struct ss_run *run, const struct s
 {
     struct ss_card_steps steps = {.index = i, .of = 2};
     struct ss_picture_request request = {
-        .card = c->card, .width = c->flags.pictures.width, .run = run, .steps = &steps};
+        .card = c->card, .width = c->flags->pictures.width, .run = run, .steps = &steps};
     struct ss_explanation *x = calloc(1, sizeof *x);
     double first = c->side[0].summary.iteration_s, second = c->side[1].summary.iteration_s;
     int rc = x ? ss_explain(run, options, x, err) : SS_ERR_NOMEM;
@@ -79,26 +74,22 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
 {
     struct sides *c = ctx;
     struct cli_flags flags;
-    struct cli_inputs in;
     struct ss_error why = {0};
     struct ss_run run = {0};
 
     cli_flags_init(&flags, CLI_COMPARE);
-    int rc = cli_inputs_load(&in, &flags, argc, argv, &why);
-    if (!rc) {
-        rc = ss_run_words_finish(&flags.how, in.scenario, cli_files(), &why);
-        flags.how.options.bands = c->bands;
-        flags.how.options.open_compute = 1;
-        SS_THEN(rc, ss_run_widened(in.scenario, &flags.how.options, &run, &why));
-        if (!rc && c->card)
-            rc = draw(c, i, &run, &flags.how.options, &why);
-        else if (!rc && c->traced)
-            ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
-        else if (!rc)
-            rc = fill(c, i, name, &run, &why);
-        ss_run_free(&run);
-        cli_inputs_free(&in);
-    }
+    int rc = cli_inputs_load(&flags.in, &flags, argc, argv, &why);
+    SS_THEN(rc, ss_run_words_finish(&flags.how, flags.in.scenario, cli_files(), &why));
+    flags.how.options.bands = c->flags->bands;
+    flags.how.options.open_compute = 1;
+    SS_THEN(rc, ss_run_widened(flags.in.scenario, &flags.how.options, &run, &why));
+    if (!rc && c->card)
+        rc = draw(c, i, &run, &flags.how.options, &why);
+    else if (!rc && c->traced)
+        ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
+    else if (!rc)
+        rc = fill(c, i, name, &run, &why);
+    ss_run_free(&run);
     cli_flags_free(&flags);
     if (i > 0 && !c->card && ss_status_refuses(rc)) {
         ss_side_refuse(&why, name, &c->side[i]);
@@ -112,98 +103,95 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
 static int write_file(const struct sides *c, const char *path, enum ss_contrast_form form,
                       struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
-    const struct ss_display view = cli_view(&c->flags);
+    struct cli_output out;
+    const struct ss_display view = cli_view(c->flags);
 
-    SS_TRY(cli_output_begin(path, &output, &stream, err));
-    return cli_output_end(output,
-                          c->traced ? ss_measured_write(&c->measured, form, stream, err)
-                                    : ss_contrast_write(c->side, c->apart, c->n, form, &view, stream, err),
+    SS_TRY(cli_output_begin(path, &out, err));
+    return cli_output_end(&out,
+                          c->traced
+                              ? ss_measured_write(&c->measured, form, out.stream, err)
+                              : ss_contrast_write(c->side, c->apart, c->n, form, &view, out.stream, err),
                           err);
 }
 
 static int write_picture(const struct sides *c, struct ss_error *err)
 {
-    const double width = c->flags.pictures.width;
-    struct ss_output *output;
-    FILE *stream;
+    const double width = c->flags->pictures.width;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(c->flags.svg, &output, &stream, err));
-    int rc = c->traced ? ss_measured_write_svg(&c->measured, width, stream, err)
-                       : ss_contrast_write_svg(c->side, c->apart, c->n, width, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(c->flags->svg, &out, err));
+    int rc = c->traced ? ss_measured_write_svg(&c->measured, width, out.stream, err)
+                       : ss_contrast_write_svg(c->side, c->apart, c->n, width, out.stream, err);
+    return cli_output_end(&out, rc, err);
 }
 
 static int write_page(const struct sides *c, struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
-    int rc = cli_output_begin(c->flags.sweep.report, &output, &stream, err);
+    struct cli_output out;
 
-    return rc ? rc
-              : cli_output_end(output, ss_measured_page(&c->measured, c->flags.pictures.width, stream, err),
-                               err);
+    SS_TRY(cli_output_begin(c->flags->sweep.report, &out, err));
+    return cli_output_end(&out, ss_measured_page(&c->measured, c->flags->pictures.width, out.stream, err),
+                          err);
 }
 
 static int write_card(struct sides *c, struct ss_error *err)
 {
-    struct ss_output *output;
+    struct cli_output out;
     int rc = SS_OK;
 
     if (c->n != 2)
         return cli_usage(err, "give two", "--card %s: a card is of two jobs, and these are %d",
-                         c->flags.pictures.path[CLI_CARD], c->n);
+                         c->flags->pictures.path[CLI_CARD], c->n);
     if (c->side[1].summary.outcome == SS_OUTCOME_REFUSED)
         return cli_usage(err, "give one that is not", "--card %s: the second job is refused",
-                         c->flags.pictures.path[CLI_CARD]);
-    SS_TRY(cli_output_begin(c->flags.pictures.path[CLI_CARD], &output, &c->card, err));
+                         c->flags->pictures.path[CLI_CARD]);
+    SS_TRY(cli_output_begin(c->flags->pictures.path[CLI_CARD], &out, err));
+    c->card = out.stream;
     for (int i = 0; !rc && i < c->n; i++)
         rc = ss_side_tell(&c->told, i, predict, c, err);
     c->card = NULL;
-    return cli_output_end(output, rc, err);
+    return cli_output_end(&out, rc, err);
 }
 
 static int write_all(const struct sides *c, struct ss_error *err)
 {
-    int rc = c->flags.csv[0] ? write_file(c, c->flags.csv, SS_CONTRAST_CSV, err) : SS_OK;
+    int rc = c->flags->csv[0] ? write_file(c, c->flags->csv, SS_CONTRAST_CSV, err) : SS_OK;
 
-    if (!rc && c->flags.svg[0])
+    if (!rc && c->flags->svg[0])
         rc = write_picture(c, err);
-    if (!rc && c->flags.sweep.report[0])
+    if (!rc && c->flags->sweep.report[0])
         rc = write_page(c, err);
-    SS_THEN(rc, write_file(c, c->flags.output, c->flags.json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err));
+    SS_THEN(rc, write_file(c, c->flags->output, c->flags->json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err));
     return rc;
 }
 
-int cmd_compare(int argc, char **argv, struct ss_error *err)
+int cmd_compare(struct cli_flags *flags, struct ss_error *err)
 {
     struct sides *c = calloc(1, sizeof *c);
     int refused = 0;
 
     if (!c)
         return SS_ERR_NOMEM;
-    cli_flags_init(&c->flags, CLI_COMPARE);
-    int rc = read_words(c, argc, argv, err);
-    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &c->bands, err));
+    c->flags = flags;
+    int rc = read_words(c, err);
+    SS_THEN(rc, cli_bands(flags, err));
     if (!rc && c->traced)
         rc = ss_files_add(cli_files(), c->traced, err);
     if (!rc && c->traced)
-        rc = (c->flags.nsys[0] ? ss_nsys_load : ss_kineto_load)(c->traced, &c->trace, err);
+        rc = (flags->nsys[0] ? ss_nsys_load : ss_kineto_load)(c->traced, &c->trace, err);
     for (int i = 0; !rc && i < c->n; i++)
         rc = ss_side_tell(&c->told, i, predict, c, err);
     for (int i = 1; !rc && i < c->n; i++) {
-        rc = ss_sides_judge(&c->side[0], &c->side[i], c->bands, &c->apart[i], err);
+        rc = ss_sides_judge(&c->side[0], &c->side[i], flags->bands, &c->apart[i], err);
         refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
     }
-    if (!rc && c->flags.pictures.path[CLI_CARD][0])
+    if (!rc && flags->pictures.path[CLI_CARD][0])
         rc = write_card(c, err);
     SS_THEN(rc, write_all(c, err));
-    int status = rc || c->n == 1 || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
-    ss_bands_free(c->bands);
+    if (!rc && c->n > 1 && refused == c->n - 1)
+        rc = ss_status_exit(SS_ERR_CONFIG);
     for (int i = 0; i < SS_SIDES_MOST; i++)
         ss_notes_free(&c->warnings[i]);
-    cli_flags_free(&c->flags);
     free(c);
-    return status;
+    return rc;
 }

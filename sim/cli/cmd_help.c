@@ -92,50 +92,36 @@ static int print_man(int n, char *const *words, struct ss_error *err)
     return SS_OK;
 }
 
-int cmd_help(int argc, char **argv, struct ss_error *err)
+int cmd_help(struct cli_flags *f, struct ss_error *err)
 {
-    struct cli_flags f;
     int n;
 
     /* Words behind -- are the command line to complete, not options of this command. */
-    for (int i = 0; i < argc; i++)
-        if (!strcmp(argv[i], "--complete") && i + 1 < argc && !strcmp(argv[i + 1], "--")) {
-            cli_complete(argc - i - 2, argv + i + 2, stdout);
+    for (int i = 0; i + 1 < f->n; i++)
+        if (!strcmp(f->words[i], "--complete") && !strcmp(f->words[i + 1], "--")) {
+            cli_complete(f->n - i - 2, f->words + i + 2, stdout);
             return SS_OK;
         }
-    cli_flags_init(&f, CLI_HELP);
-    int rc = cli_words(&f, argc, argv, &n, err);
-    if (rc)
-        return rc;
-    if (f.line)
-        rc = cli_usage(err, "", "write it as --complete -- WORD...");
-    int script = cli_given(&f, "--completion");
-    cli_flags_free(&f);
-    if (rc)
-        return rc;
-    if (n && (f.list_options || script))
-        return cli_usage(err, "", "\"%.60s\": not beside this option", argv[0]);
-    if (f.list_options)
+    SS_TRY(cli_words(f, f->n, f->words, &n, err));
+    if (f->line)
+        return cli_usage(err, "", "write it as --complete -- WORD...");
+    int script = cli_given(f, "--completion");
+    if (n && (f->list_options || script))
+        return cli_usage(err, "", "\"%.60s\": not beside this option", f->words[0]);
+    if (f->list_options)
         cli_options_write(stdout);
     else if (script)
-        fputs(cli_completion_script(f.shell), stdout);
+        fputs(cli_completion_script(f->shell), stdout);
     else
-        return f.man ? print_man(n, argv, err) : print_help(n, argv, err);
+        return (f->man ? print_man : print_help)(n, f->words, err);
     return SS_OK;
 }
 
-int cmd_version(int argc, char **argv, struct ss_error *err)
+int cmd_version(struct cli_flags *f, struct ss_error *err)
 {
-    struct cli_flags f;
-    int n;
-
-    cli_flags_init(&f, CLI_VERSION);
-    int rc = cli_words(&f, argc, argv, &n, err);
-    if (!rc && n)
-        rc = cli_usage(err, "", "version takes no words");
-    if (rc)
-        return rc;
-    if (f.json)
+    if (f->n)
+        return cli_usage(err, "", "version takes no words");
+    if (f->json)
         printf("{\n  \"schema_version\": %d,\n  \"version\": \"%s\"\n}\n", SS_SCHEMA_VERSION, ss_version());
     else
         printf("stepsim %s\n", ss_version());

@@ -4,22 +4,19 @@
 #define REFUSED 1 /* exit status: flags were refused */
 
 /* Reads the words of the command line. A file without a flag before it is a job file. */
-static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, char **argv,
-                      struct ss_error *err)
+static int read_words(struct cli_flags *f, struct ss_error *err)
 {
     char job[] = "--job";
-    int file = argc > 0 && argv[0][0] != '-';
-    char **words = calloc((size_t)argc + 2, sizeof *words);
+    int file = f->n > 0 && f->words[0][0] != '-';
+    char **words = calloc((size_t)f->n + 2, sizeof *words);
 
     if (!words)
         return SS_ERR_NOMEM;
     words[0] = job;
-    for (int i = 0; i < argc; i++)
-        words[i + 1] = argv[i];
-    int rc = file ? cli_request_read(r, NULL, flags, argc + 1, words, err)
-                  : cli_request_read(r, NULL, flags, argc, argv, err);
+    memcpy(words + 1, f->words, (size_t)f->n * sizeof *words);
+    int rc = cli_request_read(&f->request, NULL, f, f->n + file, words + !file, err);
     free(words);
-    if (!rc && r->n == 0)
+    if (!rc && f->request.n == 0)
         rc = cli_usage(err, "give a file, --launch SCRIPT, or flags of a job", "nothing to import");
     return rc;
 }
@@ -49,31 +46,24 @@ static int flatten(const struct ss_request *read, struct ss_request *r, struct s
 static int write(const struct ss_request *r, const struct ss_notes *assumed, const struct cli_flags *flags,
                  struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
-    int rc = ss_report_request(r, assumed, flags->json, stream, err);
-    rc = cli_output_end(output, rc, err);
-    return rc ? rc : ss_report_refused(r) ? REFUSED : SS_OK;
+    SS_TRY(cli_output_begin(flags->output, &out, err));
+    SS_TRY(cli_output_end(&out, ss_report_request(r, assumed, flags->json, out.stream, err), err));
+    return ss_report_refused(r) ? REFUSED : SS_OK;
 }
 
-int cmd_import(int argc, char **argv, struct ss_error *err)
+int cmd_import(struct cli_flags *flags, struct ss_error *err)
 {
-    struct ss_request read, r;
+    struct ss_request r;
     struct ss_notes assumed = {0};
-    struct cli_flags flags;
+    int rc = read_words(flags, err);
 
-    cli_flags_init(&flags, CLI_IMPORT);
-    ss_request_init(&read);
-    int rc = read_words(&read, &flags, argc, argv, err);
-    SS_THEN(rc, flatten(&read, &r, &assumed, err));
+    SS_THEN(rc, flatten(&flags->request, &r, &assumed, err));
     if (!rc) {
-        rc = write(&r, &assumed, &flags, err);
+        rc = write(&r, &assumed, flags, err);
         ss_request_free(&r);
     }
-    ss_request_free(&read);
     ss_notes_free(&assumed);
-    cli_flags_free(&flags);
     return rc;
 }

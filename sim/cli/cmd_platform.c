@@ -1,61 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
-static int write_platform(const struct ss_platform *p, const struct cli_flags *flags, int xml,
-                          struct ss_error *err)
-{
-    struct ss_output *output;
-    FILE *stream;
-
-    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
-    int rc = xml ? ss_platform_write(p, stream, err) : ss_report_platform(p, flags->json, stream, err);
-    return cli_output_end(output, rc, err);
-}
-
 /* Loads the platform that the words of `show` or `draw` name. */
-static int load_one(struct cli_flags *flags, int argc, char **argv, struct ss_platform **p,
-                    struct ss_error *err)
+static int load_one(struct cli_flags *flags, struct ss_platform **p, struct ss_error *err)
 {
-    int n, rc = cli_words(flags, argc, argv, &n, err);
-
-    if (!rc && n != 1)
-        rc = cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
-                       n ? "more than one platform given" : "no platform given");
-    return rc ? rc : cli_platform_load(argv[0], flags, p, err);
+    if (flags->n != 1)
+        return cli_usage(err, "\"stepsim list platforms\" shows the names", "%s",
+                         flags->n ? "more than one platform given" : "no platform given");
+    return cli_platform_load(flags->words[0], flags, p, err);
 }
 
-int cmd_platform_show(int argc, char **argv, struct ss_error *err)
+int cmd_platform_show(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
-    struct cli_flags flags;
+    struct cli_output out;
+    int rc = load_one(flags, &p, err);
 
-    cli_flags_init(&flags, CLI_PLATFORM_SHOW);
-    int rc = load_one(&flags, argc, argv, &p, err);
-    SS_THEN(rc, write_platform(p, &flags, flags.xml, err));
+    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
+    if (!rc) {
+        rc = flags->xml ? ss_platform_write(p, out.stream, err)
+                        : ss_report_platform(p, flags->json, out.stream, err);
+        rc = cli_output_end(&out, rc, err);
+    }
     ss_platform_free(p);
-    cli_flags_free(&flags);
     return rc;
 }
 
-static int draw(const struct ss_platform *p, const struct cli_flags *flags, struct ss_error *err)
-{
-    struct ss_output *output;
-    FILE *stream;
-    int rc = cli_output_begin(flags->output, &output, &stream, err);
-
-    return rc ? rc : cli_output_end(output, ss_platform_svg(p, flags->pictures.width, stream, err), err);
-}
-
-int cmd_platform_draw(int argc, char **argv, struct ss_error *err)
+int cmd_platform_draw(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
-    struct cli_flags flags;
+    struct cli_output out;
+    int rc = load_one(flags, &p, err);
 
-    cli_flags_init(&flags, CLI_PLATFORM_DRAW);
-    int rc = load_one(&flags, argc, argv, &p, err);
-    SS_THEN(rc, draw(p, &flags, err));
+    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
+    SS_THEN(rc, cli_output_end(&out, ss_platform_svg(p, flags->pictures.width, out.stream, err), err));
     ss_platform_free(p);
-    cli_flags_free(&flags);
     return rc;
 }
 
@@ -75,55 +54,55 @@ static int check_one(const char *path, const struct cli_flags *flags, struct ss_
 }
 
 /* Checks all files. The caller reports the last error; the errors before it are reported here. */
-int cmd_platform_check(int argc, char **argv, struct ss_error *err)
+int cmd_platform_check(struct cli_flags *flags, struct ss_error *err)
 {
-    struct cli_flags flags;
-    int n, rc, worst = SS_OK;
+    int worst = SS_OK;
 
-    cli_flags_init(&flags, CLI_PLATFORM_CHECK);
-    rc = cli_words(&flags, argc, argv, &n, err);
-    if (!rc && n == 0)
-        rc = cli_usage(err, "give one or more XML files", "no file given");
-    for (int i = 0; i < n && !rc; i++) {
+    if (flags->n == 0)
+        return cli_usage(err, "give one or more XML files", "no file given");
+    for (int i = 0; i < flags->n; i++) {
         struct ss_error one = {0};
-        int wrong = check_one(argv[i], &flags, &one);
+        int wrong = check_one(flags->words[i], flags, &one);
         if (!wrong)
             continue;
-        if (worst && flags.json)
+        if (worst && flags->json)
             continue; /* a command writes one JSON object: the first error */
         if (worst)
             cli_fail(err, 0);
         worst = wrong;
         *err = one;
     }
-    if (!rc && !worst && flags.json)
-        rc = ss_report_checked("platform", n, (const char *const *)argv, stdout, err);
-    cli_flags_free(&flags);
-    return rc ? rc : worst;
+    if (!worst && flags->json)
+        return ss_report_checked("platform", flags->n, (const char *const *)flags->words, stdout, err);
+    return worst;
 }
 
 /* Only once all files are read can the output be checked to be none of them. */
 static int write_text(const char *text, size_t len, const char *path, struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(path, &output, &stream, err));
-    fwrite(text, 1, len, stream);
-    return cli_output_end(output, SS_OK, err);
+    SS_TRY(cli_output_begin(path, &out, err));
+    fwrite(text, 1, len, out.stream);
+    return cli_output_end(&out, SS_OK, err);
 }
 
-static int import(const char *const *paths, int n, const struct cli_flags *flags, struct ss_error *err)
+int cmd_platform_import(struct cli_flags *flags, struct ss_error *err)
 {
+    const char *const *const paths = (const char *const *)flags->words;
     struct ss_import_options options = {
         .card = flags->platform.card, .nodes = flags->nodes, .files = cli_files()};
     char note[1024] = "", *text = NULL;
     size_t len = 0;
+
+    if (flags->n == 0)
+        return cli_usage(
+            err, "make one with \"lstopo node.xml\" or \"nvidia-smi topo -m\" on a node of the cluster",
+            "no file given");
     FILE *memory = open_memstream(&text, &len);
     int rc = SS_ERR_NOMEM;
-
     if (memory) {
-        rc = ss_platform_import(paths, n, &options, memory, note, sizeof note, err);
+        rc = ss_platform_import(paths, flags->n, &options, memory, note, sizeof note, err);
         fclose(memory);
     }
     SS_THEN(rc, write_text(text, len, flags->output, err));
@@ -133,53 +112,27 @@ static int import(const char *const *paths, int n, const struct cli_flags *flags
     return rc;
 }
 
-int cmd_platform_import(int argc, char **argv, struct ss_error *err)
+int cmd_platform_new(struct cli_flags *flags, struct ss_error *err)
 {
-    struct cli_flags flags;
-    int n, rc;
-
-    cli_flags_init(&flags, CLI_PLATFORM_IMPORT);
-    rc = cli_words(&flags, argc, argv, &n, err);
-    if (!rc && n == 0)
-        rc = cli_usage(err,
-                       "make one with \"lstopo node.xml\" or \"nvidia-smi topo -m\" on a node of the cluster",
-                       "no file given");
-    SS_THEN(rc, import((const char *const *)argv, n, &flags, err));
-    cli_flags_free(&flags);
-    return rc;
-}
-
-int cmd_platform_new(int argc, char **argv, struct ss_error *err)
-{
-    struct cli_flags flags;
-    struct ss_new_cluster *c = &flags.platform.made;
+    struct ss_new_cluster *c = &flags->platform.made;
     char *text = NULL;
     size_t len = 0;
-    FILE *memory;
-    int n, rc;
 
-    cli_flags_init(&flags, CLI_PLATFORM_NEW);
-    c->nics_per_node = -1;
-    rc = cli_words(&flags, argc, argv, &n, err);
-    if (!rc && (n > 0 || !flags.platform.card || flags.nodes == 0))
-        rc = cli_usage(err, "as in: stepsim platform new --card h100 --nodes 16", "%s",
-                       n > 0                  ? "a word that is no option"
-                       : !flags.platform.card ? "no --card given"
-                                              : "no --nodes given");
-    c->name = flags.output[0] && strcmp(flags.output, "-") != 0 ? flags.output : "cluster";
-    c->card = flags.platform.card;
-    c->nodes = flags.nodes;
-    c->gpus_per_node = flags.gpus_per_node;
+    if (flags->n > 0 || !flags->platform.card || flags->nodes == 0)
+        return cli_usage(err, "as in: stepsim platform new --card h100 --nodes 16", "%s",
+                         flags->n > 0            ? "a word that is no option"
+                         : !flags->platform.card ? "no --card given"
+                                                 : "no --nodes given");
+    c->name = flags->output[0] && strcmp(flags->output, "-") != 0 ? flags->output : "cluster";
+    c->card = flags->platform.card;
+    c->nodes = flags->nodes;
+    c->gpus_per_node = flags->gpus_per_node;
     c->files = cli_files();
-    memory = rc ? NULL : open_memstream(&text, &len);
-    if (!rc && !memory)
-        rc = SS_ERR_NOMEM;
-    if (memory) {
-        rc = ss_platform_new(c, memory, err);
+    FILE *memory = open_memstream(&text, &len);
+    int rc = memory ? ss_platform_new(c, memory, err) : SS_ERR_NOMEM;
+    if (memory)
         fclose(memory);
-    }
-    SS_THEN(rc, write_text(text, len, flags.output, err));
+    SS_THEN(rc, write_text(text, len, flags->output, err));
     free(text);
-    cli_flags_free(&flags);
     return rc;
 }

@@ -21,37 +21,34 @@ static int explain(const struct ss_run *run, const struct cli_flags *flags, stru
     return rc;
 }
 
-static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
-                  const struct ss_fix *fixes, int nfixes, const struct ss_smallest *smallest,
-                  struct ss_error *err)
+static int report(const struct ss_run *run, const struct cli_flags *flags, const struct ss_fix *fixes,
+                  int nfixes, const struct ss_smallest *smallest, struct ss_error *err)
 {
-    const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
+    const struct ss_files files = {.n = flags->in.nfiles, .path = cli_files()->path};
     const struct ss_display view = cli_view(flags);
-    struct ss_report_options opt = ss_report_of(in->scenario);
-    struct ss_output *output;
-    FILE *stream;
+    struct ss_report_options opt = ss_report_of(flags->in.scenario);
+    struct cli_output out;
     struct cli_drawn drawn;
     struct ss_card_steps steps = {.n = 0};
+
     opt.json = flags->json;
     opt.brief = flags->brief;
     opt.verbose = flags->verbose;
     opt.color = view.color;
     opt.width = view.width;
     opt.wall_s = flags->timing ? cli_wall_s() : -1;
-    opt.how = &in->how;
+    opt.how = &flags->in.how;
     opt.files = &files;
     opt.fixes = fixes;
     opt.nfixes = nfixes;
     opt.smallest = smallest;
     int card = cli_given(flags, "--card") || cli_given(flags, "--report");
-    int rc = cli_ranks_write(flags, run->plan, run->program, run->timeline, err);
-    SS_THEN(rc, card ? explain(run, flags, &steps, err) : SS_OK);
-    SS_THEN(rc, cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, card ? &steps : NULL, &opt,
-                                  err));
-    if (rc)
-        return rc;
-    rc = cli_output_begin(flags->output, &output, &stream, err);
-    SS_THEN(rc, cli_output_end(output, ss_report_run(run, &opt, stream, err), err));
+    SS_TRY(cli_ranks_write(flags, run->plan, run->program, run->timeline, err));
+    SS_TRY(card ? explain(run, flags, &steps, err) : SS_OK);
+    SS_TRY(
+        cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, card ? &steps : NULL, &opt, err));
+    int rc = cli_output_begin(flags->output, &out, err);
+    SS_THEN(rc, cli_output_end(&out, ss_report_run(run, &opt, out.stream, err), err));
     return cli_pictures_end(&drawn, rc, err);
 }
 
@@ -66,8 +63,9 @@ static int outside(const char *what, double predicted, double measured, double t
     return 1;
 }
 
-static int verdict(const struct ss_result *r, const struct ss_scenario *s, const struct cli_flags *flags)
+static int verdict(const struct ss_result *r, const struct cli_flags *flags)
 {
+    const struct ss_scenario *s = flags->in.scenario;
     int bad = 0;
 
     if (!r->fits)
@@ -92,75 +90,59 @@ static void tell_log(void *ctx, double share)
 }
 
 /* `next` is the ctx of tell_log, and has to live as long as the options. */
-static int replay(const struct cli_inputs *in, struct ss_run_options *options, double *next,
-                  struct ss_run *run, struct ss_error *err)
+static int replay(struct cli_flags *flags, double *next, struct ss_run *run, struct ss_error *err)
 {
+    struct ss_run_options *options = &flags->how.options;
     int shown = cli_terminal(STDERR_FILENO), rc;
 
     options->progress = shown ? cli_progress : tell_log;
     options->ctx = shown ? (void *)"replaying" : next;
-    rc = ss_run_weighed(in->scenario, options, run, err);
+    rc = ss_run_weighed(flags->in.scenario, options, run, err);
     if (shown)
         cli_progress_end();
     return rc;
 }
 
 /* Writes the link alone. Options of the simulation and of other outputs are not in a link. */
-static int write_link(const struct cli_inputs *in, const struct cli_flags *flags, struct ss_error *err)
+static int write_link(const struct cli_flags *flags, struct ss_error *err)
 {
     const struct cli_option *o;
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
         if (flags->given[i] && strcmp(o->name, "--link") != 0 && strcmp(o->name, "--output") != 0)
             return cli_usage(err, "leave it out: a link has the words of the job alone",
                              "both --link and %s given", o->name);
-    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
-    int rc = ss_serve_link(in->scenario->request, getenv("STEPSIM_PAGE"), stream, err);
+    SS_TRY(cli_output_begin(flags->output, &out, err));
+    int rc = ss_serve_link(flags->in.scenario->request, getenv("STEPSIM_PAGE"), out.stream, err);
     if (!rc)
-        fputc('\n', stream);
-    return cli_output_end(output, rc, err);
+        fputc('\n', out.stream);
+    return cli_output_end(&out, rc, err);
 }
 
-int cmd_run(int argc, char **argv, struct ss_error *err)
+int cmd_run(struct cli_flags *flags, struct ss_error *err)
 {
-    int status, nfixes = 0, rc;
-    struct cli_flags flags;
-    struct cli_inputs in;
-    struct ss_bands *bands = NULL;
+    struct ss_scenario *s = flags->in.scenario;
     struct ss_run run;
     struct ss_fix fixes[3];
     struct ss_smallest smallest = {0};
+    int nfixes = 0, rc = SS_OK;
     double next = 10; /* s, for tell_log */
 
-    cli_flags_init(&flags, CLI_RUN);
-    SS_TRY(cli_inputs_load(&in, &flags, argc, argv, err));
-    if (flags.link) {
-        rc = write_link(&in, &flags, err);
-        cli_flags_free(&flags);
-        cli_inputs_free(&in);
-        return rc;
+    if (flags->link)
+        return write_link(flags, err);
+    if (flags->tolerance >= 0 && !(s->measured_s > 0) && !(s->measured_bytes > 0))
+        return cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement");
+    SS_TRY(ss_run_words_finish(&flags->how, s, cli_files(), err));
+    cli_inputs_end(&flags->in); /* the placement is an input, too */
+    SS_TRY(cli_bands(flags, err));
+    SS_TRY(replay(flags, &next, &run, err));
+    if (!run.result->fits && !flags->brief) {
+        rc = ss_fixes_find(s, &flags->how.options, fixes, &nfixes, err);
+        ss_smallest_find(s, flags->how.options.cache, &smallest);
     }
-    rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
-             ? cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement")
-             : ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);
-    cli_inputs_end(&in); /* the placement is an input, too */
-    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
-    flags.how.options.bands = bands;
-    flags.how.options.open_compute = 1;
-    SS_THEN(rc, replay(&in, &flags.how.options, &next, &run, err));
-    if (!rc) {
-        if (!run.result->fits && !flags.brief)
-            rc = ss_fixes_find(in.scenario, &flags.how.options, fixes, &nfixes, err);
-        if (!run.result->fits && !flags.brief)
-            ss_smallest_find(in.scenario, flags.how.options.cache, &smallest);
-        SS_THEN(rc, report(&run, &in, &flags, fixes, nfixes, &smallest, err));
-        status = rc ? 0 : verdict(run.result, in.scenario, &flags);
-        ss_run_free(&run);
-    }
-    ss_bands_free(bands);
-    cli_flags_free(&flags);
-    cli_inputs_free(&in);
-    return rc ? rc : status;
+    SS_THEN(rc, report(&run, flags, fixes, nfixes, &smallest, err));
+    SS_THEN(rc, verdict(run.result, flags));
+    ss_run_free(&run);
+    return rc;
 }

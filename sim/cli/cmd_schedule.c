@@ -23,19 +23,14 @@ int cli_schedule_has_job(int argc, char *const *argv)
     return cli_schedule_is_among(argc, argv, names, sizeof names / sizeof *names);
 }
 
-int cli_schedule_no_order(int argc, char *const *argv, struct ss_error *err)
+int cli_schedule_load_job(struct cli_flags *f, struct ss_error *err)
 {
     static const char *const names[] = {"--schedule"};
-    if (!cli_schedule_is_among(argc, argv, names, sizeof names / sizeof *names))
-        return SS_OK;
-    return cli_usage(err, "leave it out: search makes an order, compare takes a list, --schedules",
-                     "--schedule names one order");
-}
 
-void cli_schedule_init(struct cli_flags *f, int verb)
-{
-    cli_flags_init(f, verb);
-    f->schedule.shape.overlap_p2p = 1;
+    if (cli_schedule_is_among(f->n, f->words, names, 1))
+        return cli_usage(err, "leave it out: search makes an order, compare takes a list, --schedules",
+                         "--schedule names one order");
+    return cli_inputs_load(&f->in, f, f->n, f->words, err);
 }
 
 int cli_schedule_numbers(const char *option, const char **at, int n, double *out, struct ss_error *err)
@@ -112,50 +107,38 @@ static int load(const struct cli_flags *f, const char *name, struct ss_schedule 
     return rc ? rc : check_heeded(f, 1, &name, err);
 }
 
-static int one_name(struct cli_flags *f, int argc, char **argv, const char **name, struct ss_error *err)
+static int load_one(const struct cli_flags *f, struct ss_schedule **out, struct ss_error *err)
 {
-    int n, rc = cli_words(f, argc, argv, &n, err);
-    if (!rc && n != 1)
-        rc = cli_usage(err, "a name of \"stepsim schedule list\" or a file", "%s",
-                       n ? "more than one schedule given" : "no schedule given");
-    *name = argv[0];
-    return rc;
+    if (f->n != 1)
+        return cli_usage(err, "a name of \"stepsim schedule list\" or a file", "%s",
+                         f->n ? "more than one schedule given" : "no schedule given");
+    return load(f, f->words[0], out, err);
 }
 
-int cmd_schedule_list(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_list(struct cli_flags *f, struct ss_error *err)
 {
-    struct cli_flags f;
-    cli_schedule_init(&f, CLI_SCHEDULE_LIST);
-    int n, rc = cli_words(&f, argc, argv, &n, err);
-    if (!rc && n)
-        rc = cli_usage(err, "", "schedule list takes no names");
-    return rc ? rc : ss_report_schedules(f.json, stdout, err);
+    if (f->n)
+        return cli_usage(err, "", "schedule list takes no names");
+    return ss_report_schedules(f->json, stdout, err);
 }
 
-int cmd_schedule_show(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_show(struct cli_flags *f, struct ss_error *err)
 {
     struct ss_schedule_view view = {.times = {1, 1, 1}};
     struct ss_schedule *s = NULL;
-    struct ss_output *output;
-    struct cli_flags f;
-    const char *name;
-    FILE *out;
-    cli_schedule_init(&f, CLI_SCHEDULE_SHOW);
-    int rc = one_name(&f, argc, argv, &name, err);
-    const char *times = f.schedule.times;
-    if (!rc && times)
-        rc = cli_schedule_numbers("--times", &times, 3, view.times, err);
-    SS_THEN(rc, load(&f, name, &s, err));
-    SS_THEN(rc, cli_output_begin(f.output, &output, &out, err));
+    struct cli_output out;
+    const char *times = f->schedule.times;
+    int rc = times && f->n == 1 ? cli_schedule_numbers("--times", &times, 3, view.times, err) : SS_OK;
+
+    SS_THEN(rc, load_one(f, &s, err));
+    SS_THEN(rc, cli_output_begin(f->output, &out, err));
     if (!rc) {
-        view.json = f.json;
-        view.color = cli_view(&f).color;
-        view.width = f.schedule.width ? f.schedule.width : cli_view(&f).width;
-        rc = ss_report_schedule(s, &view, out, err);
-        rc = cli_output_end(output, rc, err);
+        view.json = f->json;
+        view.color = cli_view(f).color;
+        view.width = f->schedule.width ? f->schedule.width : cli_view(f).width;
+        rc = cli_output_end(&out, ss_report_schedule(s, &view, out.stream, err), err);
     }
     ss_schedule_free(s);
-    cli_flags_free(&f);
     return rc;
 }
 
@@ -167,25 +150,21 @@ static int ends_in_csv(const char *path)
 
 int cli_schedule_write(const struct cli_flags *f, const struct ss_schedule *s, struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *out;
+    struct cli_output out;
     int form = f->schedule.form, csv = form == CLI_FORM_CSV;
     if (form == CLI_FORM_BY_NAME)
         csv = !f->output[0] || ends_in_csv(f->output);
-    SS_TRY(cli_output_begin(f->output, &output, &out, err));
-    int rc = ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(f->output, &out, err));
+    return cli_output_end(
+        &out, ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out.stream, err), err);
 }
 
-int cmd_schedule_write(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_write(struct cli_flags *f, struct ss_error *err)
 {
     struct ss_schedule *s = NULL;
-    struct cli_flags f;
-    const char *name;
-    cli_schedule_init(&f, CLI_SCHEDULE_WRITE);
-    int rc = one_name(&f, argc, argv, &name, err);
-    SS_THEN(rc, load(&f, name, &s, err));
-    SS_THEN(rc, cli_schedule_write(&f, s, err));
+    int rc = load_one(f, &s, err);
+
+    SS_THEN(rc, cli_schedule_write(f, s, err));
     ss_schedule_free(s);
     return rc;
 }
@@ -202,23 +181,18 @@ static void print_checked(const char *file, const struct ss_schedule *s)
     putchar('\n');
 }
 
-int cmd_schedule_check(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_check(struct cli_flags *f, struct ss_error *err)
 {
-    struct cli_flags f;
-    cli_schedule_init(&f, CLI_SCHEDULE_CHECK);
-    int n, rc = cli_words(&f, argc, argv, &n, err);
-    if (!rc && !n)
-        rc = cli_usage(err, "give one or more files", "no file given");
-    for (int i = 0; !rc && i < n; i++) {
+    if (!f->n)
+        return cli_usage(err, "give one or more files", "no file given");
+    for (int i = 0; i < f->n; i++) {
         struct ss_schedule *s = NULL;
-        rc = ss_schedule_load(argv[i], &s, err);
-        if (!rc && !f.json)
-            print_checked(argv[i], s);
+        SS_TRY(ss_schedule_load(f->words[i], &s, err));
+        if (!f->json)
+            print_checked(f->words[i], s);
         ss_schedule_free(s);
     }
-    if (!rc && f.json)
-        rc = ss_report_checked("schedule", n, (const char *const *)argv, stdout, err);
-    return rc;
+    return f->json ? ss_report_checked("schedule", f->n, (const char *const *)f->words, stdout, err) : SS_OK;
 }
 
 static int split_names(char *list, const char **names, struct ss_error *err)
@@ -238,22 +212,12 @@ static int split_names(char *list, const char **names, struct ss_error *err)
     return n;
 }
 
-int cli_schedule_picture(const struct cli_flags *f, struct ss_output **output, FILE **out,
-                         struct ss_error *err)
-{
-    return cli_output_begin(f->pictures.path[CLI_GANTT], output, out, err);
-}
-
 static int draw_comparison(const struct cli_flags *f, const struct ss_comparison *c, struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *out;
-    int rc = cli_schedule_picture(f, &output, &out, err);
-    if (!rc) {
-        rc = ss_comparison_svg(c, f->pictures.width, out, err);
-        rc = cli_output_end(output, rc, err);
-    }
-    return rc;
+    struct cli_output out;
+
+    SS_TRY(cli_output_begin(f->pictures.path[CLI_GANTT], &out, err));
+    return cli_output_end(&out, ss_comparison_svg(c, f->pictures.width, out.stream, err), err);
 }
 
 /* Writes a comparison. Where all schedules are refused, nothing is drawn, and the exit status is the one
@@ -261,17 +225,13 @@ static int draw_comparison(const struct cli_flags *f, const struct ss_comparison
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
     const struct ss_display view = cli_view(f);
-    struct ss_output *output;
-    FILE *out;
+    struct cli_output out;
     int none = 1;
     for (int i = 0; i < c->n; i++)
         none = none && c->rows[i].summary.code;
     int rc = f->pictures.path[CLI_GANTT][0] && !none ? draw_comparison(f, c, err) : SS_OK;
-    SS_THEN(rc, cli_output_begin(f->output, &output, &out, err));
-    if (!rc) {
-        rc = ss_comparison_write(c, &view, out, err);
-        rc = cli_output_end(output, rc, err);
-    }
+    SS_THEN(rc, cli_output_begin(f->output, &out, err));
+    SS_THEN(rc, cli_output_end(&out, ss_comparison_write(c, &view, out.stream, err), err));
     ss_comparison_free(c);
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
@@ -297,66 +257,51 @@ void cli_schedule_progress_end(const struct cli_meter *m)
         cli_progress_end();
 }
 
-static int compare_integers(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
-                            struct ss_error *err)
+static int compare_integers(struct cli_flags *f, struct ss_comparison **c, struct ss_error *err)
 {
     double times[3] = {1, 1, 1};
-    const char *names[MAX_NAMES];
-    int left, rc = cli_words(f, argc, argv, &left, err);
-    const char *at = f->schedule.times;
-    if (!rc && left)
-        rc = cli_usage(err, "put names behind --schedules", "\"%s\": not an option", argv[0]);
-    SS_THEN(rc, cli_schedule_need_shape(f, err));
-    if (!rc && at)
-        rc = cli_schedule_numbers("--times", &at, 3, times, err);
-    if (rc)
-        return rc;
+    const char *names[MAX_NAMES], *at = f->schedule.times;
+
+    if (f->n)
+        return cli_usage(err, "put names behind --schedules", "\"%s\": not an option", f->words[0]);
+    SS_TRY(cli_schedule_need_shape(f, err));
+    SS_TRY(at ? cli_schedule_numbers("--times", &at, 3, times, err) : SS_OK);
     int n = split_names(f->schedule.names, names, err);
     if (n < 0)
         return n;
     struct cli_meter meter = {.what = "comparing"};
     const struct ss_study_progress progress = cli_schedule_progress(&meter);
-    rc = ss_compare_integers(names, n, &f->schedule.shape, times, f->pictures.path[CLI_GANTT][0], &progress,
-                             c, err);
+    int rc = ss_compare_integers(names, n, &f->schedule.shape, times, f->pictures.path[CLI_GANTT][0],
+                                 &progress, c, err);
     cli_schedule_progress_end(&meter);
-    if (rc)
-        return rc;
+    SS_TRY(rc);
     rc = check_heeded(f, n, names, err);
     if (rc)
         ss_comparison_free(*c);
     return rc;
 }
 
-static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
-                       struct ss_error *err)
+static int compare_job(struct cli_flags *f, struct ss_comparison **c, struct ss_error *err)
 {
     struct cli_meter meter = {.what = "comparing"};
     const struct ss_study_progress progress = cli_schedule_progress(&meter);
     const char *names[MAX_NAMES];
-    struct cli_inputs in;
-    int rc = cli_schedule_no_order(argc, argv, err);
-    SS_THEN(rc, cli_inputs_load(&in, f, argc, argv, err));
-    if (rc)
-        return rc;
+
+    SS_TRY(cli_schedule_load_job(f, err));
     int n = split_names(f->schedule.names, names, err);
-    rc = n < 0 ? n
-               : ss_compare_job(names, n, in.scenario, f->how.options.engine, f->pictures.path[CLI_GANTT][0],
-                                &progress, c, err);
+    int rc = n < 0 ? n
+                   : ss_compare_job(names, n, f->in.scenario, f->how.options.engine,
+                                    f->pictures.path[CLI_GANTT][0], &progress, c, err);
     cli_schedule_progress_end(&meter);
-    cli_inputs_free(&in);
     return rc;
 }
 
-int cmd_schedule_compare(int argc, char **argv, struct ss_error *err)
+int cmd_schedule_compare(struct cli_flags *f, struct ss_error *err)
 {
     struct ss_comparison *c;
-    struct cli_flags f;
-    int job = cli_schedule_has_job(argc, argv);
-    cli_schedule_init(&f, job ? CLI_SCHEDULE_COMPARE_JOB : CLI_SCHEDULE_COMPARE);
-    int rc = (job ? compare_job : compare_integers)(&f, argc, argv, &c, err);
-    if (!rc && cli_given(&f, "--cap"))
-        ss_comparison_limit(c, f.schedule.cap);
-    SS_THEN(rc, write_comparison(&f, c, err));
-    cli_flags_free(&f);
-    return rc;
+
+    SS_TRY((f->verb == CLI_SCHEDULE_COMPARE_JOB ? compare_job : compare_integers)(f, &c, err));
+    if (cli_given(f, "--cap"))
+        ss_comparison_limit(c, f->schedule.cap);
+    return write_comparison(f, c, err);
 }

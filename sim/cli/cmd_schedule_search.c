@@ -42,15 +42,10 @@ static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss
     return rc;
 }
 
-static int search_of_job(const struct cli_flags *f, const struct ss_scenario *s, struct ss_search **out,
-                         struct ss_error *err)
+static int search_of_job(const struct cli_flags *f, struct ss_search **out, struct ss_error *err)
 {
-    int rc = ss_search_from_job(s, f->schedule.v, out, err);
-    if (!rc && cli_given(f, "--cap") && (rc = ss_search_limit(*out, f->schedule.cap, err)) != 0) {
-        ss_search_free(*out);
-        *out = NULL;
-    }
-    return rc;
+    SS_TRY(ss_search_from_job(f->in.scenario, f->schedule.v, out, err));
+    return cli_given(f, "--cap") ? ss_search_limit(*out, f->schedule.cap, err) : SS_OK;
 }
 
 static int refuse_chunks(struct ss_error *err)
@@ -58,16 +53,13 @@ static int refuse_chunks(struct ss_error *err)
     return cli_usage(err, "leave one of them out", "--vp beside --layouts, which tries one and two");
 }
 
-static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss_search **out,
-                           struct ss_error *err)
+static int search_of_shape(struct cli_flags *f, struct ss_search **out, struct ss_error *err)
 {
     const struct ss_schedule_params *shape = &f->schedule.shape;
-    int n, rc = cli_words(f, argc, argv, &n, err);
-    if (!rc && n)
-        rc = cli_usage(err, "", "\"%s\": not an option of a search", argv[0]);
-    SS_THEN(rc, cli_schedule_need_shape(f, err));
-    if (rc)
-        return rc;
+
+    if (f->n)
+        return cli_usage(err, "", "\"%s\": not an option of a search", f->words[0]);
+    SS_TRY(cli_schedule_need_shape(f, err));
     if (f->schedule.layouts && shape->chunks)
         return refuse_chunks(err);
     int chunks = f->schedule.v ? 2 : shape->chunks ? shape->chunks : 1;
@@ -79,29 +71,22 @@ static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss
         return err->code = SS_ERR_NOMEM;
     }
     (*out)->v_shape = f->schedule.v;
-    rc = fill_search(f, *out, err);
-    if (rc)
-        ss_search_free(*out);
-    return rc;
+    return fill_search(f, *out, err);
 }
 
 static int draw_layouts(const struct cli_flags *f, const struct ss_search_layouts *l, struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *out;
-    int rc = cli_schedule_picture(f, &output, &out, err);
-    if (!rc) {
-        rc = ss_search_layouts_svg(l, f->pictures.width, out, err);
-        rc = cli_output_end(output, rc, err);
-    }
-    return rc;
+    struct cli_output out;
+
+    SS_TRY(cli_output_begin(f->pictures.path[CLI_GANTT], &out, err));
+    return cli_output_end(&out, ss_search_layouts_svg(l, f->pictures.width, out.stream, err), err);
 }
 
 /* Searches the layouts of a job, or of a shape with whole stages. Returns an exit status where no layout
  * has an order. */
-static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *whole,
-                          struct ss_error *err)
+static int search_layouts(struct cli_flags *f, struct ss_search *whole, struct ss_error *err)
 {
+    const struct ss_scenario *scenario = f->in.scenario;
     struct ss_layout_options options = {.cap = f->schedule.cap,
                                         .whole = f->schedule.whole,
                                         .no_barrier = f->schedule.no_barrier,
@@ -112,14 +97,13 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
     const struct ss_display view = cli_view(f);
     struct cli_meter meter = {.what = "searching"};
     struct ss_search_layouts *l = NULL;
-    struct ss_bands *bands = NULL;
-    int rc = scenario ? ss_bands_load(NULL, NULL, &bands, err) : SS_OK;
-    options.bands = bands;
+    int rc = scenario ? cli_bands(f, err) : SS_OK;
+
+    options.bands = f->bands;
     options.progress = cli_schedule_progress(&meter);
     SS_THEN(rc, scenario ? ss_search_layouts_run(scenario, &options, &l, err)
                          : ss_search_layouts_of_shape(whole, &options, &l, err));
     cli_schedule_progress_end(&meter);
-    ss_bands_free(bands);
     int none = !rc && l->best < 0;
     if (!rc && !none && f->output[0])
         rc = cli_schedule_write(f, l->rows[l->best].schedule, err);
@@ -131,21 +115,21 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
 }
 
 /* `scenario` is the job of the search; NULL: there is no job. */
-static int search(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *q,
-                  struct ss_error *err)
+static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err)
 {
     struct ss_search_result *r = NULL;
+
     q->split = !f->schedule.whole;
     q->barrier = q->barrier && !f->schedule.no_barrier;
     q->seed = (uint64_t)f->schedule.seed;
     q->steps = f->schedule.steps;
     if (f->schedule.layouts)
-        return search_layouts(f, NULL, q, err);
+        return search_layouts(f, q, err);
     struct cli_meter meter = {.what = "searching"};
     q->progress = cli_schedule_progress(&meter);
     int rc = ss_search_run(q, &r, err);
-    if (!rc && scenario)
-        rc = ss_search_other(scenario, q, r, err);
+    if (!rc && f->in.scenario)
+        rc = ss_search_other(f->in.scenario, q, r, err);
     cli_schedule_progress_end(&meter);
     if (!rc && f->output[0]) /* the file comes first: if it cannot be written, the error is the only answer */
         rc = cli_schedule_write(f, r->schedule, err);
@@ -154,38 +138,18 @@ static int search(struct cli_flags *f, const struct ss_scenario *scenario, struc
     return rc;
 }
 
-static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_error *err)
+int cmd_schedule_search(struct cli_flags *f, struct ss_error *err)
 {
+    const int job = f->verb == CLI_SCHEDULE_SEARCH_JOB, chunks = has_chunks(f->n, f->words);
     struct ss_search *q = NULL;
-    struct cli_inputs in;
-    int chunks = has_chunks(argc, argv), rc = cli_schedule_no_order(argc, argv, err);
-    if (rc)
-        return rc;
-    rc = cli_inputs_load(&in, f, argc, argv, err);
-    if (!rc && f->schedule.layouts && chunks)
-        rc = refuse_chunks(err);
-    else if (!rc && f->schedule.layouts)
-        rc = search_layouts(f, in.scenario, NULL, err);
-    else if (!rc)
-        rc = search_of_job(f, in.scenario, &q, err);
-    if (!rc && q)
-        rc = search(f, in.scenario, q, err);
-    cli_inputs_free(&in);
-    ss_search_free(q);
-    return rc;
-}
 
-int cmd_schedule_search(int argc, char **argv, struct ss_error *err)
-{
-    struct ss_search *q = NULL;
-    struct cli_flags f;
-    int job = cli_schedule_has_job(argc, argv);
-    cli_schedule_init(&f, job ? CLI_SCHEDULE_SEARCH_JOB : CLI_SCHEDULE_SEARCH);
-    int rc = job ? search_job(&f, argc, argv, err) : search_of_shape(&f, argc, argv, &q, err);
-    if (!rc && q) {
-        rc = search(&f, NULL, q, err);
-        ss_search_free(q);
+    if (job) {
+        SS_TRY(cli_schedule_load_job(f, err));
+        if (f->schedule.layouts)
+            return chunks ? refuse_chunks(err) : search_layouts(f, NULL, err);
     }
-    cli_flags_free(&f);
+    int rc = job ? search_of_job(f, &q, err) : search_of_shape(f, &q, err);
+    SS_THEN(rc, search(f, q, err));
+    ss_search_free(q);
     return rc;
 }

@@ -6,18 +6,15 @@
 #define MOST_CLUSTERS 64
 
 /* Reads what is varied, and counts the clusters. */
-static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_request *base,
-                       struct ss_error *err)
+static int read_varied(struct ss_sweep *vary, struct cli_flags *flags, struct ss_error *err)
 {
-    int rc = ss_request_check_known(base, err);
-
-    for (int i = 0; i < texts->n && !rc; i++)
-        rc = cli_vary_read(vary, texts->text[i], err);
-    SS_THEN(rc, ss_sweep_open(vary, base, err));
-    if (!rc && vary->nflags && !ss_find_clusters(vary, MOST_CLUSTERS))
+    SS_TRY(ss_request_check_known(&flags->request, err));
+    SS_TRY(cli_vary_read(vary, flags, err));
+    SS_TRY(ss_sweep_open(vary, &flags->request, err));
+    if (vary->nflags && !ss_find_clusters(vary, MOST_CLUSTERS))
         return cli_usage(err, "vary fewer values of what is no layout", "more than %d clusters",
                          MOST_CLUSTERS);
-    return rc;
+    return SS_OK;
 }
 
 static void show(void *ctx, int64_t done, int64_t all)
@@ -35,15 +32,13 @@ static void note_best(void *ctx, const struct ss_find_group *group, const struct
     cli_watch_best(text);
 }
 
-static int search(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
-                  struct ss_find_result **out, struct ss_error *err)
+static int search(struct cli_flags *flags, const struct ss_sweep *vary, struct ss_find_result **out,
+                  struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
-    struct ss_run_options run = {.engine = SS_ENGINE_NATIVE};
-    struct ss_bands *bands = NULL;
-    int rc = ss_bands_load(NULL, cli_files(), &bands, err);
 
-    run.bands = bands;
+    SS_TRY(cli_bands(flags, err));
+    const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = flags->bands};
     const struct ss_find_options options = {
         .vary = vary,
         .how = &how,
@@ -56,9 +51,8 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
         .progress = show,
         .better = note_best};
     cli_watch_begin("searching", options.workers.journal);
-    SS_THEN(rc, ss_find_run(base, &options, out, err));
+    int rc = ss_find_run(&flags->request, &options, out, err);
     cli_watch_end();
-    ss_bands_free(bands);
     return rc;
 }
 
@@ -67,12 +61,11 @@ static int draw_file(const struct ss_find_result *found, const char *path, doubl
                      int (*draw)(const struct ss_find_result *, double, FILE *, struct ss_error *),
                      struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
     if (!path[0])
         return SS_OK;
-    int rc = cli_output_begin(path, &output, &stream, err);
-    return rc ? rc : cli_output_end(output, draw(found, width, stream, err), err);
+    int rc = cli_output_begin(path, &out, err);
+    return rc ? rc : cli_output_end(&out, draw(found, width, out.stream, err), err);
 }
 
 static int draw_csv(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err)
@@ -84,17 +77,17 @@ static int draw_csv(const struct ss_find_result *found, double width, FILE *out,
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
     int rc = draw_file(found, flags->csv, 0, draw_csv, err);
 
     SS_THEN(rc, draw_file(found, flags->svg, flags->pictures.width, ss_find_write_svg, err));
     SS_THEN(rc, draw_file(found, flags->sweep.report, flags->pictures.width, ss_find_write_page, err));
-    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
+    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
     return rc ? rc
               : cli_output_end(
-                    output,
-                    ss_find_write(found, &view, flags->search.top ? flags->search.top : 5, stream, err), err);
+                    &out,
+                    ss_find_write(found, &view, flags->search.top ? flags->search.top : 5, out.stream, err),
+                    err);
 }
 
 /* Returns 0 if a layout fits, or is near the memory limit, on one of the numbers of nodes. */
@@ -106,25 +99,16 @@ static int verdict(const struct ss_find_result *found)
     return ss_status_exit(SS_ERR_OOM);
 }
 
-int cmd_search(int argc, char **argv, struct ss_error *err)
+int cmd_search(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_sweep *vary = calloc(1, sizeof *vary);
     struct ss_find_result *found = NULL;
-    struct ss_request base;
-    struct cli_flags flags;
-    int rc, status = 0;
+    int rc = vary ? read_varied(vary, flags, err) : SS_ERR_NOMEM;
 
-    cli_flags_init(&flags, CLI_SEARCH);
-    ss_request_init(&base);
-    rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    SS_THEN(rc, read_varied(vary, &flags.vary, &base, err));
-    SS_THEN(rc, search(&base, vary, &flags, &found, err));
-    SS_THEN(rc, report(found, &flags, err));
-    if (!rc)
-        status = verdict(found);
+    SS_THEN(rc, search(flags, vary, &found, err));
+    SS_THEN(rc, report(found, flags, err));
+    SS_THEN(rc, verdict(found));
     ss_find_free(found);
     free(vary);
-    ss_request_free(&base);
-    cli_flags_free(&flags);
-    return rc ? rc : status;
+    return rc;
 }

@@ -43,28 +43,17 @@ static int check(const struct ss_request *start, struct ss_error *err)
     return rc;
 }
 
-int cmd_serve(int argc, char **argv, struct ss_error *err)
+int cmd_serve(struct cli_flags *flags, struct ss_error *err)
 {
-    struct ss_serve_options options = {NULL};
-    struct ss_serve_place place = {.ready = tell};
+    const struct ss_serve_options options = {.start = &flags->request};
+    struct ss_serve_place place = {.ready = tell, .port = flags->port};
     struct ss_serve *page = NULL;
-    struct ss_request start;
-    struct cli_flags flags;
-    int rc;
+    int rc = check(&flags->request, err);
 
-    cli_flags_init(&flags, CLI_SERVE);
-    flags.port = 8420;
-    ss_request_init(&start);
-    rc = cli_request_read(&start, NULL, &flags, argc, argv, err);
-    SS_THEN(rc, check(&start, err));
-    options.start = &start;
-    place.port = flags.port;
     SS_THEN(rc, ss_serve_new(&options, &page, err));
     if (!rc && (place.stop = watch_signals(err)) < 0)
         rc = place.stop;
     SS_THEN(rc, ss_serve_run(page, &place, err));
     ss_serve_free(page);
-    ss_request_free(&start);
-    cli_flags_free(&flags);
     return rc;
 }

@@ -7,7 +7,7 @@ struct jobs {
     char **argv;
     char name[SS_SHARERS_MOST][CLI_PATH_SIZE];
     char nodes[SS_SHARERS_MOST][256]; /* "": the nodes that follow those of the previous job */
-    struct cli_flags flags;           /* the options among those words */
+    struct cli_flags *flags;          /* the options among those words */
     struct cli_inputs in[SS_SHARERS_MOST];
     int loaded;
     int cluster; /* nodes of the cluster; 0: not known yet */
@@ -15,7 +15,7 @@ struct jobs {
 
 static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *err)
 {
-    struct ss_request scratch;
+    struct ss_request *words = &j->flags->request;
 
     while (j->n < argc && argv[j->n][0] != '-' && j->n < SS_SHARERS_MOST) {
         const char *word = argv[j->n], *at = strrchr(word, '@');
@@ -29,17 +29,14 @@ static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *er
     }
     j->argc = argc - j->n;
     j->argv = argv + j->n;
-    ss_request_init(&scratch);
-    int rc = cli_request_read(&scratch, NULL, &j->flags, j->argc, j->argv, err);
-    int on = !rc && ss_request_find(&scratch, "--on-nodes") < scratch.n;
-    ss_request_free(&scratch);
-    if (on)
+    SS_TRY(cli_request_read(words, NULL, j->flags, j->argc, j->argv, err));
+    if (ss_request_find(words, "--on-nodes") < words->n)
         return cli_usage(err, "write them behind each file, as a.args@0-3, or in it",
                          "--on-nodes would put all jobs on the same nodes");
-    if (!rc && (j->n < 2 || (j->argc > 0 && j->argv[0][0] != '-')))
-        rc = cli_usage(err, "give job files, each with its nodes: stepsim share a.args@0-3 b.args@4-7",
-                       "%d job%s: 2 to %d are possible", j->n, j->n == 1 ? "" : "s", SS_SHARERS_MOST);
-    return rc;
+    if (j->n < 2 || (j->argc > 0 && j->argv[0][0] != '-'))
+        return cli_usage(err, "give job files, each with its nodes: stepsim share a.args@0-3 b.args@4-7",
+                         "%d job%s: 2 to %d are possible", j->n, j->n == 1 ? "" : "s", SS_SHARERS_MOST);
+    return SS_OK;
 }
 
 /* Loads job i, on its nodes and in the cluster as far as these are known. */
@@ -98,15 +95,14 @@ static int place(struct jobs *j, struct ss_error *err)
 static int share(struct jobs *j, struct ss_error *err)
 {
     const struct ss_share_options options = {
-        .engine = j->flags.how.options.engine,
-        .level = cli_given(&j->flags, "--level") ? j->flags.how.options.plan.level : SS_LEVEL_FLOW,
-        .starts = j->flags.starts ? j->flags.starts : 4};
+        .engine = j->flags->how.options.engine,
+        .level = cli_given(j->flags, "--level") ? j->flags->how.options.plan.level : SS_LEVEL_FLOW,
+        .starts = j->flags->starts ? j->flags->starts : 4};
     const struct ss_scenario *jobs[SS_SHARERS_MOST];
     const char *names[SS_SHARERS_MOST];
-    const struct ss_display view = cli_view(&j->flags);
+    const struct ss_display view = cli_view(j->flags);
     struct ss_sharing *x = calloc(1, sizeof *x);
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
     int rc = x ? SS_OK : SS_ERR_NOMEM;
 
     for (int i = 0; i < j->n; i++) {
@@ -114,27 +110,26 @@ static int share(struct jobs *j, struct ss_error *err)
         names[i] = j->name[i];
     }
     SS_THEN(rc, ss_share(jobs, names, j->n, &options, x, err));
-    SS_THEN(rc, cli_output_begin(j->flags.output, &output, &stream, err));
-    SS_THEN(rc, cli_output_end(output, ss_sharing_write(x, &view, stream, err), err));
+    SS_THEN(rc, cli_output_begin(j->flags->output, &out, err));
+    SS_THEN(rc, cli_output_end(&out, ss_sharing_write(x, &view, out.stream, err), err));
     free(x);
     return rc;
 }
 
-int cmd_share(int argc, char **argv, struct ss_error *err)
+int cmd_share(struct cli_flags *flags, struct ss_error *err)
 {
     struct jobs *j = calloc(1, sizeof *j);
 
     if (!j)
         return SS_ERR_NOMEM;
-    cli_flags_init(&j->flags, CLI_SHARE);
-    int rc = read_names(j, argc, argv, err);
+    j->flags = flags;
+    int rc = read_names(j, flags->n, flags->words, err);
     SS_THEN(rc, place(j, err));
     for (; j->loaded < j->n && !rc; j->loaded += !rc)
         rc = load(j, j->loaded, err);
     SS_THEN(rc, share(j, err));
     for (int i = 0; i < j->loaded; i++)
         cli_inputs_free(&j->in[i]);
-    cli_flags_free(&j->flags);
     free(j);
     return rc;
 }

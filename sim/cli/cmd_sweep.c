@@ -18,25 +18,16 @@ static int check_vary(const char *text, struct ss_error *err)
     return SS_OK;
 }
 
-int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err)
+int cli_vary_read(struct ss_sweep *vary, const struct cli_flags *flags, struct ss_error *err)
 {
-    int rc = check_vary(text, err);
-
-    return rc ? rc : ss_sweep_vary(vary, text, err);
+    for (int i = 0; i < flags->vary.n; i++) {
+        SS_TRY(check_vary(flags->vary.text[i], err));
+        SS_TRY(ss_sweep_vary(vary, flags->vary.text[i], err));
+    }
+    return SS_OK;
 }
 
-static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct ss_request *base,
-                       struct ss_error *err)
-{
-    int rc = ss_request_check_known(base, err);
-
-    for (int i = 0; i < vary->n && !rc; i++)
-        rc = cli_vary_read(s, vary->text[i], err);
-    return rc ? rc : ss_sweep_open(s, base, err);
-}
-
-static int predict_all(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
-                       struct ss_error *err)
+static int predict_all(struct ss_sweep *s, const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     const struct ss_run_options run = {.engine = flags->how.options.engine};
@@ -44,7 +35,7 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
         .how = &how, .run = &run, .workers = cli_workers(flags), .progress = cli_watch_show};
 
     cli_watch_begin("predicting", options.workers.journal);
-    int rc = ss_sweep_run(s, base, &options, SS_SWEEP_MOST, err);
+    int rc = ss_sweep_run(s, &flags->request, &options, SS_SWEEP_MOST, err);
     cli_watch_end();
     return rc;
 }
@@ -67,29 +58,26 @@ static int arrange(struct ss_sweep *s, const struct cli_flags *flags, const stru
     return ss_sweep_arrange(s, flags->sweep.sort ? order : NULL, flags->sweep.fits, err);
 }
 
-static int write_one(const struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
-                     int what, struct ss_error *err)
+static int write_one(const struct ss_sweep *s, const struct cli_flags *flags, int what, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(path_of(flags, what), &output, &stream, err));
-    int rc = what == CSV    ? ss_sweep_write_csv(s, stream, err)
-             : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, stream, err)
-             : what == PAGE ? ss_sweep_write_page(s, base, flags->pictures.width, stream, err)
-                            : ss_sweep_write(s, &view, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(path_of(flags, what), &out, err));
+    int rc = what == CSV    ? ss_sweep_write_csv(s, out.stream, err)
+             : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, out.stream, err)
+             : what == PAGE ? ss_sweep_write_page(s, &flags->request, flags->pictures.width, out.stream, err)
+                            : ss_sweep_write(s, &view, out.stream, err);
+    return cli_output_end(&out, rc, err);
 }
 
-static int write_all(const struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
-                     struct ss_error *err)
+static int write_all(const struct ss_sweep *s, const struct cli_flags *flags, struct ss_error *err)
 {
     int rc = SS_OK;
 
     for (int what = 0; what < NWHAT && !rc; what++)
         if (what == ANSWER || path_of(flags, what)[0])
-            rc = write_one(s, base, flags, what, err);
+            rc = write_one(s, flags, what, err);
     return rc;
 }
 
@@ -100,41 +88,35 @@ static int verdict(const struct ss_sweep *s)
     return ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
 }
 
-static int sweep(struct ss_sweep *s, struct ss_request *base, const struct cli_flags *flags,
-                 struct ss_error *err)
+static int sweep(struct ss_sweep *s, struct cli_flags *flags, struct ss_error *err)
 {
-    struct ss_sweep_order order;
+    struct ss_request *base = &flags->request;
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes};
+    struct ss_sweep_order order;
     struct ss_notes warnings = {0};
-    int rc = read_varied(s, &flags->vary, base, err);
 
-    SS_THEN(rc, ss_sweep_check(s, base, err));
-    if (!rc && flags->sweep.sort)
-        rc = ss_sweep_order_read(flags->sweep.sort, &order, err);
-    SS_THEN(rc, predict_all(s, base, flags, err));
-    SS_THEN(rc, arrange(s, flags, &order, err));
-    SS_THEN(rc, ss_sweep_warnings(s, base, &how, &warnings, err));
+    SS_TRY(ss_request_check_known(base, err));
+    SS_TRY(cli_vary_read(s, flags, err));
+    SS_TRY(ss_sweep_open(s, base, err));
+    SS_TRY(ss_sweep_check(s, base, err));
+    SS_TRY(flags->sweep.sort ? ss_sweep_order_read(flags->sweep.sort, &order, err) : SS_OK);
+    SS_TRY(predict_all(s, flags, err));
+    SS_TRY(arrange(s, flags, &order, err));
+    int rc = ss_sweep_warnings(s, base, &how, &warnings, err);
     s->warnings = &warnings;
-    SS_THEN(rc, write_all(s, base, flags, err));
+    SS_THEN(rc, write_all(s, flags, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
     return rc ? rc : verdict(s);
 }
 
-int cmd_sweep(int argc, char **argv, struct ss_error *err)
+int cmd_sweep(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_sweep *s = calloc(1, sizeof *s);
-    struct ss_request base;
-    struct cli_flags flags;
+    int rc = s ? sweep(s, flags, err) : SS_ERR_NOMEM;
 
-    cli_flags_init(&flags, CLI_SWEEP);
-    ss_request_init(&base);
-    int rc = s ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    SS_THEN(rc, sweep(s, &base, &flags, err));
     if (s)
         free(s->rows);
     free(s);
-    ss_request_free(&base);
-    cli_flags_free(&flags);
     return rc;
 }

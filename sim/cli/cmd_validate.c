@@ -24,38 +24,31 @@ typedef int (*writer)(const struct ss_validation *v, FILE *out, struct ss_error 
 static int write_to(const struct ss_validation *v, const char *path, int renew, writer write,
                     struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
-    int rc =
-        renew ? cli_output_renew(path, &output, &stream, err) : cli_output_begin(path, &output, &stream, err);
+    struct cli_output out;
 
-    if (rc)
-        return rc;
-    rc = write(v, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY((renew ? cli_output_renew : cli_output_begin)(path, &out, err));
+    return cli_output_end(&out, write(v, out.stream, err), err);
 }
 
 static int draw(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
 {
     const double width = flags->pictures.width;
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(flags->svg, &output, &stream, err));
-    int rc = flags->regret ? ss_regret_write_svg(v, width, stream, err)
-                           : ss_validation_write_svg(v, width, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(flags->svg, &out, err));
+    int rc = flags->regret ? ss_regret_write_svg(v, width, out.stream, err)
+                           : ss_validation_write_svg(v, width, out.stream, err);
+    return cli_output_end(&out, rc, err);
 }
 
 static int write_text(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
 
-    SS_TRY(cli_output_begin(flags->output, &output, &stream, err));
-    int rc = (flags->regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, stream, err);
-    return cli_output_end(output, rc, err);
+    SS_TRY(cli_output_begin(flags->output, &out, err));
+    int rc = (flags->regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, out.stream, err);
+    return cli_output_end(&out, rc, err);
 }
 
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
@@ -90,16 +83,12 @@ static int is_results(const struct cli_flags *flags)
 static int compare(const struct ss_validation *v, const struct cli_flags *flags, int *moved,
                    struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
+    struct cli_output out;
     char shown[CLI_PATH_SIZE];
     int rc = ss_files_add(cli_files(), flags->against, err);
 
-    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
-    if (rc)
-        return rc;
-    rc = ss_validation_compare(v, flags->against, stream, moved, err);
-    rc = cli_output_end(output, rc, err);
+    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
+    SS_THEN(rc, cli_output_end(&out, ss_validation_compare(v, flags->against, out.stream, moved, err), err));
     if (!rc && *moved)
         fprintf(stderr, "stepsim: %d prediction%s from %s; %s\n", *moved,
                 *moved == 1 ? " differs" : "s differ", ss_text_clean(strcpy(shown, flags->against)),
@@ -131,8 +120,9 @@ static int check_beside(const struct cli_flags *flags, const char *const *others
     return SS_OK;
 }
 
-static int check_words(const struct cli_flags *flags, int n, struct ss_error *err)
+static int check_words(const struct cli_flags *flags, struct ss_error *err)
 {
+    const int n = flags->n;
     static const char *const not_covered[] = {"--update",  "--workers",    "--csv",    "--svg",
                                               "--against", "--timer-rows", "--spread", "--engine",
                                               "--timing",  "--regret",     NULL};
@@ -157,22 +147,15 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     return SS_OK;
 }
 
-/* Prints the answer of --coverage for a table; NULL: validation/results.csv. */
-static int print_coverage(const struct cli_flags *flags, const char *table, struct ss_error *err)
+static int print_coverage(struct cli_flags *flags, struct ss_error *err)
 {
-    struct ss_bands *bands = NULL;
-    struct ss_output *output;
-    FILE *stream;
-    int rc = ss_bands_load(table ? table : "results", cli_files(), &bands, err);
+    const char *table = flags->n ? flags->words[0] : "results";
+    const struct ss_display view = cli_view(flags);
+    struct cli_output out;
 
-    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
-    if (!rc) {
-        const struct ss_display view = cli_view(flags);
-        rc = ss_coverage_write(bands, &view, stream, err);
-        rc = cli_output_end(output, rc, err);
-    }
-    ss_bands_free(bands);
-    return rc;
+    SS_TRY(ss_bands_load(table, cli_files(), &flags->bands, err));
+    SS_TRY(cli_output_begin(flags->output, &out, err));
+    return cli_output_end(&out, ss_coverage_write(flags->bands, &view, out.stream, err), err);
 }
 
 static int has_runs(const char *const *tables, int n)
@@ -183,44 +166,39 @@ static int has_runs(const char *const *tables, int n)
     return 0;
 }
 
-int cmd_validate(int argc, char **argv, struct ss_error *err)
+int cmd_validate(struct cli_flags *flags, struct ss_error *err)
 {
     static const char *const standard[] = {"runs", "foreign", "foreign-2", "vtrain", "hybrid"};
     const int nstandard = sizeof standard / sizeof *standard;
-    int n, rc, moved = 0;
+    int n = flags->n, moved = 0;
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
     struct ss_validation *v = NULL;
     const char *tables[MAX_TABLES];
-    struct cli_flags flags;
 
-    cli_flags_init(&flags, CLI_VALIDATE);
-    rc = cli_words(&flags, argc, argv, &n, err);
-    SS_THEN(rc, check_words(&flags, n, err));
-    SS_THEN(rc, check_targets(&flags, err));
-    if (rc)
-        return rc;
-    if (flags.coverage)
-        return print_coverage(&flags, n ? argv[0] : NULL, err);
+    SS_TRY(check_words(flags, err));
+    SS_TRY(check_targets(flags, err));
+    if (flags->coverage)
+        return print_coverage(flags, err);
     for (int i = 0; i < n; i++)
-        tables[i] = argv[i];
+        tables[i] = flags->words[i];
     if (!n) {
-        n = flags.update || flags.against[0] ? nstandard : 1;
+        n = flags->update || flags->against[0] ? nstandard : 1;
         memcpy(tables, standard, (size_t)n * sizeof tables[0]);
     }
-    opt.engine = flags.how.options.engine;
-    opt.timer_rows = flags.timer_rows[0]                    ? flags.timer_rows
-                     : has_runs(tables, n) && !flags.regret ? "gpt2-timers"
-                                                            : NULL;
-    opt.spread = flags.spread >= 0 ? &flags.spread : NULL;
+    opt.engine = flags->how.options.engine;
+    opt.timer_rows = flags->timer_rows[0]                    ? flags->timer_rows
+                     : has_runs(tables, n) && !flags->regret ? "gpt2-timers"
+                                                             : NULL;
+    opt.spread = flags->spread >= 0 ? &flags->spread : NULL;
     opt.files = cli_files();
-    opt.workers = cli_workers(&flags);
+    opt.workers = cli_workers(flags);
     opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;
-    rc = ss_validate(tables, n, &opt, &v, err);
-    SS_THEN(rc, write_all(v, &flags, err));
-    if (!rc && flags.against[0])
-        rc = compare(v, &flags, &moved, err);
+    int rc = ss_validate(tables, n, &opt, &v, err);
+    SS_THEN(rc, write_all(v, flags, err));
+    if (!rc && flags->against[0])
+        rc = compare(v, flags, &moved, err);
     ss_validation_free(v);
-    if (!rc && flags.timing)
+    if (!rc && flags->timing)
         fprintf(stderr, "stepsim: %.2f s\n", cli_wall_s());
     return rc ? rc : moved ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }

@@ -2,43 +2,16 @@
 /* Runs a command line: from its words to the exit status. */
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/schedule.h"
 #include "cli/verbs.h"
 
-static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *err) = {
-    [CLI_RUN] = cmd_run,
-    [CLI_SEARCH] = cmd_search,
-    [CLI_SWEEP] = cmd_sweep,
-    [CLI_COMPARE] = cmd_compare,
-    [CLI_EXPLAIN] = cmd_explain,
-    [CLI_CHECK] = cmd_check,
-    [CLI_SHARE] = cmd_share,
-    [CLI_CAPACITY] = cmd_capacity,
-    [CLI_SERVE] = cmd_serve,
-    [CLI_PLAN] = cmd_plan,
-    [CLI_IMPORT] = cmd_import,
-    [CLI_PROGRAM_WRITE] = cmd_program_write,
-    [CLI_PROGRAM_READ] = cmd_program_read,
-    [CLI_PROGRAM_CHECK] = cmd_program_check,
-    [CLI_SCHEDULE_LIST] = cmd_schedule_list,
-    [CLI_SCHEDULE_SHOW] = cmd_schedule_show,
-    [CLI_SCHEDULE_WRITE] = cmd_schedule_write,
-    [CLI_SCHEDULE_CHECK] = cmd_schedule_check,
-    [CLI_SCHEDULE_COMPARE] = cmd_schedule_compare,
-    [CLI_SCHEDULE_COMPARE_JOB] = cmd_schedule_compare,
-    [CLI_SCHEDULE_SEARCH] = cmd_schedule_search,
-    [CLI_SCHEDULE_SEARCH_JOB] = cmd_schedule_search,
-    [CLI_PLATFORM_SHOW] = cmd_platform_show,
-    [CLI_PLATFORM_DRAW] = cmd_platform_draw,
-    [CLI_PLATFORM_CHECK] = cmd_platform_check,
-    [CLI_PLATFORM_NEW] = cmd_platform_new,
-    [CLI_PLATFORM_IMPORT] = cmd_platform_import,
-    [CLI_VALIDATE] = cmd_validate,
-    [CLI_CALIBRATE] = cmd_calibrate,
-    [CLI_DOCTOR] = cmd_doctor,
-    [CLI_LIST] = cmd_list,
-    [CLI_HELP] = cmd_help,
-    [CLI_VERSION] = cmd_version,
+static const struct {
+    cli_function *run;
+    enum cli_reads reads;
+} verbs[CLI_VERB_COUNT] = {
+#define X(symbol, command, verb, function, reads) {function, reads},
+    CLI_VERB_LIST(X)
+#undef X
 };
 
 /* Returns 1 if a verb writes text for programs, which goes into a file or pipe unchanged. */
@@ -132,6 +105,25 @@ static int asks_help(int argc, char *const *argv)
     return asks;
 }
 
+static int run_verb(int verb, int argc, char **argv, struct ss_error *err)
+{
+    struct cli_flags flags;
+    int rc = SS_OK;
+
+    cli_flags_init(&flags, verb);
+    flags.n = argc;
+    flags.words = argv;
+    switch (verbs[verb].reads) {
+    case CLI_READS_NOTHING: break;
+    case CLI_READS_OPTIONS: rc = cli_words(&flags, argc, argv, &flags.n, err); break;
+    case CLI_READS_REQUEST: rc = cli_request_read(&flags.request, NULL, &flags, argc, argv, err); break;
+    case CLI_READS_JOB: rc = cli_inputs_load(&flags.in, &flags, argc, argv, err); break;
+    }
+    SS_THEN(rc, verbs[verb].run(&flags, err));
+    cli_flags_free(&flags);
+    return rc;
+}
+
 /* Runs the words behind "stepsim": a command, its verb if it has verbs, and their options. */
 static int dispatch(int argc, char **argv, FILE **plain, struct ss_error *err)
 {
@@ -154,7 +146,9 @@ static int dispatch(int argc, char **argv, FILE **plain, struct ss_error *err)
     int rc = cli_team_join(verb, err);
 
     SS_THEN(rc, clean_stdout(verb, argc, argv, plain, err));
-    return rc ? rc : run[verb](argc - words, argv + words, err);
+    if (cli_verb_sibling(verb) >= 0 && cli_schedule_has_job(argc - words, argv + words))
+        verb = cli_verb_sibling(verb);
+    return rc ? rc : run_verb(verb, argc - words, argv + words, err);
 }
 
 int cli_main(int argc, char **argv)

@@ -162,9 +162,11 @@ void cli_inputs_end(struct cli_inputs *in)
     in->nfiles = cli_files()->n;
 }
 
-void cli_inputs_free(struct cli_inputs *in)
+int cli_bands(struct cli_flags *flags, struct ss_error *err)
 {
-    ss_scenario_free(in->scenario);
-    ss_request_free(&in->how);
-    memset(in, 0, sizeof *in);
+    int rc = ss_bands_load(NULL, cli_files(), &flags->bands, err);
+
+    flags->how.options.bands = flags->bands;
+    flags->how.options.open_compute = 1;
+    return rc;
 }

@@ -78,17 +78,31 @@ void cli_flags_init(struct cli_flags *flags, int verb)
 {
     memset(flags, 0, sizeof *flags);
     flags->verb = verb;
+    ss_request_init(&flags->request);
     ss_run_words_init(&flags->how, SS_ENGINE_NATIVE);
     flags->tolerance = flags->spread = -1;
     flags->schedule.cap = INFINITY;
     flags->schedule.seed = 1;
+    flags->schedule.shape.overlap_p2p = 1;
     flags->calibrate.seed = 1;
+    flags->platform.made.nics_per_node = -1;
+    flags->port = 8420;
+}
+
+void cli_inputs_free(struct cli_inputs *in)
+{
+    ss_scenario_free(in->scenario);
+    ss_request_free(&in->how);
+    memset(in, 0, sizeof *in);
 }
 
 void cli_flags_free(struct cli_flags *flags)
 {
     const struct cli_option *o;
 
+    cli_inputs_free(&flags->in);
+    ss_request_free(&flags->request);
+    ss_bands_free(flags->bands);
     ss_run_words_free(&flags->how);
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
         void *at = (char *)flags + o->offset;

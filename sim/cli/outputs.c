@@ -53,23 +53,16 @@ static void watch(void)
             sigaction(number, &action, NULL);
 }
 
-static void forget(const struct ss_output *o)
-{
-    for (int i = 0; i < MOST; i++)
-        if (unfinished[i] == o)
-            unfinished[i] = NULL;
-}
-
-int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
+int cli_output_begin(const char *path, struct cli_output *out, struct ss_error *err)
 {
     int rc = ss_output_check(path, NULL, &inputs, err);
 
-    return rc ? rc : cli_output_renew(path, out, stream, err);
+    return rc ? rc : cli_output_renew(path, out, err);
 }
 
 /* No signal may come between a change of the file and that of our list. A pipe, which may wait long for its reader, leaves
  * nothing behind. */
-int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err)
+int cli_output_renew(const char *path, struct cli_output *out, struct ss_error *err)
 {
     sigset_t held, before;
     struct stat st;
@@ -80,24 +73,26 @@ int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, st
     if (!stat(path, &st) && S_ISFIFO(st.st_mode))
         sigemptyset(&held);
     sigprocmask(SIG_BLOCK, &held, &before);
-    rc = ss_output_begin(ss_team_rank(cli_team()) ? "/dev/null" : path, out, stream, err);
+    rc = ss_output_begin(ss_team_rank(cli_team()) ? "/dev/null" : path, &out->output, &out->stream, err);
     for (int i = 0; !rc && i < MOST; i++)
         if (!unfinished[i]) {
-            unfinished[i] = *out;
+            unfinished[i] = out->output;
             break;
         }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
 
-int cli_output_end(struct ss_output *o, int rc, struct ss_error *err)
+int cli_output_end(struct cli_output *out, int rc, struct ss_error *err)
 {
     sigset_t held, before;
 
     signals(&held);
     sigprocmask(SIG_BLOCK, &held, &before);
-    forget(o);
-    rc = ss_output_end(o, rc, err);
+    for (int i = 0; i < MOST; i++)
+        if (unfinished[i] == out->output)
+            unfinished[i] = NULL;
+    rc = ss_output_end(out->output, rc, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
@@ -106,11 +101,10 @@ int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
                     const struct ss_program *program, const struct ss_timeline *timeline,
                     struct ss_error *err)
 {
-    struct ss_output *output;
-    FILE *stream;
-    int rc = flags->ranks_csv[0] ? cli_output_begin(flags->ranks_csv, &output, &stream, err) : SS_OK;
+    struct cli_output out;
+    int rc = flags->ranks_csv[0] ? cli_output_begin(flags->ranks_csv, &out, err) : SS_OK;
 
     if (rc || !flags->ranks_csv[0])
         return rc;
-    return cli_output_end(output, ss_report_ranks(plan, program, timeline, stream, err), err);
+    return cli_output_end(&out, ss_report_ranks(plan, program, timeline, out.stream, err), err);
 }

@@ -46,9 +46,8 @@ static int check_file(const struct cli_option *o, const char *path, int json, st
 {
     const char *starts = o->starts ? o->starts : json && o->writes == CLI_ANSWER ? "{" : "";
     size_t n = strlen(path);
-    struct ss_output *output;
+    struct cli_output out;
     struct stat st;
-    FILE *stream;
     int rc = check_ending(o, path, err);
 
     if (ss_convert_wanted(path))
@@ -58,9 +57,9 @@ static int check_file(const struct cli_option *o, const char *path, int json, st
 
     if (rc || is_stdout(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return rc; /* a pipe is not opened: that would wait for its reader */
-    rc = cli_output_begin(path, &output, &stream, err);
+    rc = cli_output_begin(path, &out, err);
     if (!rc)
-        cli_output_end(output, SS_ERR_IO, NULL);
+        cli_output_end(&out, SS_ERR_IO, NULL);
     return rc;
 }
 

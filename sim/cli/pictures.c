@@ -35,7 +35,8 @@ int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
     memset(drawn, 0, sizeof *drawn);
     for (int i = 0; !rc && i < CLI_NPICTURES; i++)
         if (flags->pictures.path[i][0]) {
-            rc = cli_output_begin(flags->pictures.path[i], &drawn->output[i], streams[i], err);
+            rc = cli_output_begin(flags->pictures.path[i], &drawn->file[i], err);
+            *streams[i] = drawn->file[i].stream;
             wanted = 1;
         }
     if (!rc && wanted)
@@ -46,9 +47,9 @@ int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
 int cli_pictures_end(struct cli_drawn *drawn, int rc, struct ss_error *err)
 {
     for (int i = 0; i < CLI_NPICTURES; i++) {
-        if (drawn->output[i])
-            rc = cli_output_end(drawn->output[i], rc, err);
-        drawn->output[i] = NULL;
+        if (drawn->file[i].output)
+            rc = cli_output_end(&drawn->file[i], rc, err);
+        drawn->file[i].output = NULL;
     }
     return rc;
 }

@@ -290,7 +290,7 @@ const struct cli_command *cli_command_find(const char *name)
 }
 
 static const char *const names[][2] = {
-#define X(symbol, command, verb) {command, verb},
+#define X(symbol, command, verb, function, reads) {command, verb},
     CLI_VERB_LIST(X)
 #undef X
 };

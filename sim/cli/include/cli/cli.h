@@ -15,9 +15,14 @@ struct cli_pictures {
     int color;        /* enum ss_picture_color */
 };
 
+/* A file that is being written, or stdout. */
+struct cli_output {
+    struct ss_output *output;
+    FILE *stream;
+};
 /* Pictures that are drawn before the answer is written. Their files appear only if the answer does. */
 struct cli_drawn {
-    struct ss_output *output[CLI_NPICTURES]; /* NULL: not wanted */
+    struct cli_output file[CLI_NPICTURES]; /* output NULL: not wanted */
 };
 
 /* The values of an option that may be repeated. */
@@ -34,9 +39,29 @@ struct cli_texts {
 
 enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 
-/* The values of the options of a command line: the targets of the rows of options_table.c. */
+/* All that a prediction needs, checked and complete. */
+struct cli_inputs {
+    struct ss_scenario *scenario;
+    struct ss_request how; /* options that say how it is simulated */
+    size_t nfiles;         /* the job was read from the first nfiles of cli_files */
+};
+
+/* What is read of the words of a verb before its function is called. */
+enum cli_reads {
+    CLI_READS_NOTHING, /* all words stay */
+    CLI_READS_OPTIONS, /* the words that are left are no options */
+    CLI_READS_REQUEST, /* all words are options or of `request` */
+    CLI_READS_JOB      /* all words are options or of the job of `in` */
+};
+
+/* A verb, its words, and the values of its options: the targets of the rows of options_table.c. */
 struct cli_flags {
-    int verb;                              /* enum cli_verb_id */
+    int verb; /* enum cli_verb_id */
+    int n;    /* words */
+    char **words;
+    struct ss_request request;
+    struct cli_inputs in;
+    struct ss_bands *bands;                /* of cli_bands */
     unsigned char given[CLI_MOST_OPTIONS]; /* [row of the table]: 1 when the option was given */
     int help, json, brief, verbose, link, timing, expanded, xml, update, coverage, regret;
     int man, list_options, shell; /* shell: of cli_shell */
@@ -95,15 +120,7 @@ struct cli_flags {
     } calibrate;
 };
 
-/* All that a prediction needs, checked and complete. */
-struct cli_inputs {
-    struct ss_scenario *scenario;
-    struct ss_request how; /* options that say how it is simulated */
-    size_t nfiles;         /* the job was read from the first nfiles of cli_files */
-};
-
-/* Sets the values that a verb (enum cli_verb_id) has where no option is given. cli_flags_free frees the
- * values that were read. */
+/* Sets the values that a verb (enum cli_verb_id) has where no option is given. cli_flags_free frees all that was read. */
 void cli_flags_init(struct cli_flags *flags, int verb);
 void cli_flags_free(struct cli_flags *flags);
 /* Reads the options of a subcommand that takes files or names, not a job; other words move to argv[0..*n-1]
@@ -117,14 +134,16 @@ int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_fl
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char *const *argv,
                     struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
+/* Loads the error bands of the data, for a prediction that is told in full. */
+int cli_bands(struct cli_flags *flags, struct ss_error *err);
 /* Marks that all inputs of the job are read: a file that is read later is no input of it. */
 void cli_inputs_end(struct cli_inputs *in);
 /* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 
-/* Adds a --vary. It takes flags of a job and refuses options of the program. */
-int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err);
+/* Adds each --vary. It takes flags of a job and refuses options of the program. */
+int cli_vary_read(struct ss_sweep *vary, const struct cli_flags *flags, struct ss_error *err);
 
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -168,11 +187,11 @@ struct ss_files *cli_files(void);
 int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err);
 /* Does ss_output_begin for a program that a signal may end: the unfinished file is then removed. None of
  * cli_files is overwritten. */
-int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
+int cli_output_begin(const char *path, struct cli_output *out, struct ss_error *err);
 /* Does as cli_output_begin, for a file that the program has read and shall bring up to date. */
-int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
+int cli_output_renew(const char *path, struct cli_output *out, struct ss_error *err);
 /* Does as ss_output_end for an output of cli_output_begin or cli_output_renew. */
-int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
+int cli_output_end(struct cli_output *out, int rc, struct ss_error *err);
 /* Writes the file of --ranks-csv. `plan` is NULL for a program that was read from a file. */
 int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
                     const struct ss_program *program, const struct ss_timeline *timeline,
@@ -212,36 +231,8 @@ void cli_watch_end(void);
  * Returns the exit status. It restores all that it changes in the process except handlers of signals, so a
  * process may run many commands, one after another. */
 int cli_main(int argc, char **argv);
-/* One function for each verb, for the words behind its name. Each returns the exit status (>= 0) or an
- * error. */
-int cmd_run(int argc, char **argv, struct ss_error *err);
-int cmd_search(int argc, char **argv, struct ss_error *err);
-int cmd_sweep(int argc, char **argv, struct ss_error *err);
-int cmd_compare(int argc, char **argv, struct ss_error *err);
-int cmd_explain(int argc, char **argv, struct ss_error *err);
-int cmd_check(int argc, char **argv, struct ss_error *err);
-int cmd_share(int argc, char **argv, struct ss_error *err);
-int cmd_capacity(int argc, char **argv, struct ss_error *err);
-int cmd_serve(int argc, char **argv, struct ss_error *err);
-int cmd_plan(int argc, char **argv, struct ss_error *err);
-int cmd_import(int argc, char **argv, struct ss_error *err);
-int cmd_program_write(int argc, char **argv, struct ss_error *err);
-int cmd_program_read(int argc, char **argv, struct ss_error *err);
-int cmd_program_check(int argc, char **argv, struct ss_error *err);
-int cmd_schedule_list(int argc, char **argv, struct ss_error *err);
-int cmd_schedule_show(int argc, char **argv, struct ss_error *err);
-int cmd_schedule_write(int argc, char **argv, struct ss_error *err);
-int cmd_schedule_check(int argc, char **argv, struct ss_error *err);
-int cmd_schedule_compare(int argc, char **argv, struct ss_error *err);
-int cmd_schedule_search(int argc, char **argv, struct ss_error *err);
-int cmd_platform_show(int argc, char **argv, struct ss_error *err);
-int cmd_platform_draw(int argc, char **argv, struct ss_error *err);
-int cmd_platform_check(int argc, char **argv, struct ss_error *err);
-int cmd_platform_new(int argc, char **argv, struct ss_error *err);
-int cmd_platform_import(int argc, char **argv, struct ss_error *err);
-int cmd_validate(int argc, char **argv, struct ss_error *err);
-int cmd_calibrate(int argc, char **argv, struct ss_error *err);
-int cmd_doctor(int argc, char **argv, struct ss_error *err);
-int cmd_list(int argc, char **argv, struct ss_error *err);
-int cmd_help(int argc, char **argv, struct ss_error *err);
-int cmd_version(int argc, char **argv, struct ss_error *err);
+/* The function of a verb. Returns the exit status (>= 0) or an error. */
+typedef int cli_function(struct cli_flags *f, struct ss_error *err);
+#define X(symbol, command, verb, function, reads) cli_function function;
+CLI_VERB_LIST(X)
+#undef X

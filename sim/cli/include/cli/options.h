@@ -14,44 +14,44 @@
 
 #include "stepsim/stepsim.h"
 
-/* The verbs of the program. X(symbol, command, verb): a verb "" is the command itself. Two forms of one verb
- * follow each other: without and with a job, which --platform or --job gives. */
+/* The verbs of the program. X(symbol, command, verb, function, what is read of its words before the function is called): a verb "" is the
+ * command itself. Two forms of one verb follow each other: without and with a job, which --platform or --job gives. */
 #define CLI_VERB_LIST(X)                                                                                     \
-    X(CLI_RUN, "run", "")                                                                                    \
-    X(CLI_SEARCH, "search", "")                                                                              \
-    X(CLI_SWEEP, "sweep", "")                                                                                \
-    X(CLI_COMPARE, "compare", "")                                                                            \
-    X(CLI_EXPLAIN, "explain", "")                                                                            \
-    X(CLI_CHECK, "check", "")                                                                                \
-    X(CLI_SHARE, "share", "")                                                                                \
-    X(CLI_CAPACITY, "capacity", "")                                                                          \
-    X(CLI_SERVE, "serve", "")                                                                                \
-    X(CLI_PLAN, "plan", "")                                                                                  \
-    X(CLI_IMPORT, "import", "")                                                                              \
-    X(CLI_PROGRAM_WRITE, "program", "write")                                                                 \
-    X(CLI_PROGRAM_READ, "program", "read")                                                                   \
-    X(CLI_PROGRAM_CHECK, "program", "check")                                                                 \
-    X(CLI_SCHEDULE_LIST, "schedule", "list")                                                                 \
-    X(CLI_SCHEDULE_SHOW, "schedule", "show")                                                                 \
-    X(CLI_SCHEDULE_WRITE, "schedule", "write")                                                               \
-    X(CLI_SCHEDULE_CHECK, "schedule", "check")                                                               \
-    X(CLI_SCHEDULE_COMPARE, "schedule", "compare")                                                           \
-    X(CLI_SCHEDULE_COMPARE_JOB, "schedule", "compare")                                                       \
-    X(CLI_SCHEDULE_SEARCH, "schedule", "search")                                                             \
-    X(CLI_SCHEDULE_SEARCH_JOB, "schedule", "search")                                                         \
-    X(CLI_PLATFORM_SHOW, "platform", "show")                                                                 \
-    X(CLI_PLATFORM_DRAW, "platform", "draw")                                                                 \
-    X(CLI_PLATFORM_CHECK, "platform", "check")                                                               \
-    X(CLI_PLATFORM_NEW, "platform", "new")                                                                   \
-    X(CLI_PLATFORM_IMPORT, "platform", "import")                                                             \
-    X(CLI_VALIDATE, "validate", "")                                                                          \
-    X(CLI_CALIBRATE, "calibrate", "")                                                                        \
-    X(CLI_DOCTOR, "doctor", "")                                                                              \
-    X(CLI_LIST, "list", "")                                                                                  \
-    X(CLI_HELP, "help", "")                                                                                  \
-    X(CLI_VERSION, "version", "")
+    X(CLI_RUN, "run", "", cmd_run, CLI_READS_JOB)                                                            \
+    X(CLI_SEARCH, "search", "", cmd_search, CLI_READS_REQUEST)                                               \
+    X(CLI_SWEEP, "sweep", "", cmd_sweep, CLI_READS_REQUEST)                                                  \
+    X(CLI_COMPARE, "compare", "", cmd_compare, CLI_READS_NOTHING)                                            \
+    X(CLI_EXPLAIN, "explain", "", cmd_explain, CLI_READS_JOB)                                                \
+    X(CLI_CHECK, "check", "", cmd_check, CLI_READS_NOTHING)                                                  \
+    X(CLI_SHARE, "share", "", cmd_share, CLI_READS_NOTHING)                                                  \
+    X(CLI_CAPACITY, "capacity", "", cmd_capacity, CLI_READS_REQUEST)                                         \
+    X(CLI_SERVE, "serve", "", cmd_serve, CLI_READS_REQUEST)                                                  \
+    X(CLI_PLAN, "plan", "", cmd_plan, CLI_READS_JOB)                                                         \
+    X(CLI_IMPORT, "import", "", cmd_import, CLI_READS_NOTHING)                                               \
+    X(CLI_PROGRAM_WRITE, "program", "write", cmd_program_write, CLI_READS_JOB)                               \
+    X(CLI_PROGRAM_READ, "program", "read", cmd_program_read, CLI_READS_OPTIONS)                              \
+    X(CLI_PROGRAM_CHECK, "program", "check", cmd_program_check, CLI_READS_OPTIONS)                           \
+    X(CLI_SCHEDULE_LIST, "schedule", "list", cmd_schedule_list, CLI_READS_OPTIONS)                           \
+    X(CLI_SCHEDULE_SHOW, "schedule", "show", cmd_schedule_show, CLI_READS_OPTIONS)                           \
+    X(CLI_SCHEDULE_WRITE, "schedule", "write", cmd_schedule_write, CLI_READS_OPTIONS)                        \
+    X(CLI_SCHEDULE_CHECK, "schedule", "check", cmd_schedule_check, CLI_READS_OPTIONS)                        \
+    X(CLI_SCHEDULE_COMPARE, "schedule", "compare", cmd_schedule_compare, CLI_READS_OPTIONS)                  \
+    X(CLI_SCHEDULE_COMPARE_JOB, "schedule", "compare", cmd_schedule_compare, CLI_READS_NOTHING)              \
+    X(CLI_SCHEDULE_SEARCH, "schedule", "search", cmd_schedule_search, CLI_READS_OPTIONS)                     \
+    X(CLI_SCHEDULE_SEARCH_JOB, "schedule", "search", cmd_schedule_search, CLI_READS_NOTHING)                 \
+    X(CLI_PLATFORM_SHOW, "platform", "show", cmd_platform_show, CLI_READS_OPTIONS)                           \
+    X(CLI_PLATFORM_DRAW, "platform", "draw", cmd_platform_draw, CLI_READS_OPTIONS)                           \
+    X(CLI_PLATFORM_CHECK, "platform", "check", cmd_platform_check, CLI_READS_OPTIONS)                        \
+    X(CLI_PLATFORM_NEW, "platform", "new", cmd_platform_new, CLI_READS_OPTIONS)                              \
+    X(CLI_PLATFORM_IMPORT, "platform", "import", cmd_platform_import, CLI_READS_OPTIONS)                     \
+    X(CLI_VALIDATE, "validate", "", cmd_validate, CLI_READS_OPTIONS)                                         \
+    X(CLI_CALIBRATE, "calibrate", "", cmd_calibrate, CLI_READS_OPTIONS)                                      \
+    X(CLI_DOCTOR, "doctor", "", cmd_doctor, CLI_READS_OPTIONS)                                               \
+    X(CLI_LIST, "list", "", cmd_list, CLI_READS_OPTIONS)                                                     \
+    X(CLI_HELP, "help", "", cmd_help, CLI_READS_NOTHING)                                                     \
+    X(CLI_VERSION, "version", "", cmd_version, CLI_READS_OPTIONS)
 enum cli_verb_id {
-#define X(symbol, command, verb) symbol,
+#define X(symbol, command, verb, function, reads) symbol,
     CLI_VERB_LIST(X)
 #undef X
         CLI_VERB_COUNT

@@ -8,10 +8,9 @@
 int cli_schedule_is_among(int argc, char *const *argv, const char *const *names, size_t n);
 /* Returns 1 if the words have --platform or --job: they ask for the form of the verb that takes a job. */
 int cli_schedule_has_job(int argc, char *const *argv);
-/* Refuses --schedule on the command line. A schedule that stands in a job file is allowed: the answer is
- * compared with it. */
-int cli_schedule_no_order(int argc, char *const *argv, struct ss_error *err);
-void cli_schedule_init(struct cli_flags *f, int verb);
+/* Loads the job of the words, and refuses --schedule among them. A schedule that stands in a job file is allowed: the answer is compared
+ * with it. */
+int cli_schedule_load_job(struct cli_flags *f, struct ss_error *err);
 /* Reads n numbers from *at on, and moves *at behind them. */
 int cli_schedule_numbers(const char *option, const char **at, int n, double *out, struct ss_error *err);
 int cli_schedule_need_shape(const struct cli_flags *f, struct ss_error *err);
@@ -21,6 +20,3 @@ int cli_schedule_write(const struct cli_flags *f, const struct ss_schedule *s, s
  * second ends the line. */
 struct ss_study_progress cli_schedule_progress(struct cli_meter *m);
 void cli_schedule_progress_end(const struct cli_meter *m);
-/* Opens the file of the picture. The answer goes to another place. */
-int cli_schedule_picture(const struct cli_flags *f, struct ss_output **output, FILE **out,
-                         struct ss_error *err);
