@@ -96,35 +96,46 @@ static int check_job(const struct ss_request *base, const struct ss_capacity_opt
 
 /* ---- platforms ---- */
 
+/* Makes *one, which must not be initialised, the words of a platform, in nodes. */
+static int open_words(struct ss_capacity_planner *x, const struct ss_request *base, int cluster,
+                      struct ss_request *one, struct ss_error *err)
+{
+    const struct ss_sweep_flag *platforms = platforms_of(x->options);
+    const struct ss_scenario_options *how = x->options->how;
+    int rc = ss_request_copy(base, one, err);
+
+    if (!rc && x->options->vary)
+        rc = ss_sweep_note_beaten(x->options->vary, one, err);
+    if (!rc && platforms)
+        rc = ss_request_set(one, "--platform", platforms->value[cluster], err);
+    SS_THEN(rc,
+            ss_request_count_nodes(x->loaded, one, how ? how->asker : NULL, how ? how->files : NULL, err));
+    return rc;
+}
+
 static int open_base(struct ss_capacity_planner *x, const struct ss_request *base, int cluster,
                      struct ss_error *err)
 {
-    const struct ss_sweep_flag *platforms = platforms_of(x->options);
     struct ss_request one; /* a range of nodes is nothing that a job's words are */
     int rc = ss_request_copy(base, &one, err);
 
     if (rc)
         return rc;
     ss_request_drop(&one, "--nodes");
-    if (x->options->vary)
-        rc = ss_sweep_note_beaten(x->options->vary, &one, err);
-    if (platforms && !rc)
-        rc = ss_request_set(&one, "--platform", platforms->value[cluster], err);
-    SS_THEN(rc, ss_request_open(&one, &x->bases[cluster], err));
+    rc = ss_request_open(&one, &x->bases[cluster], err);
     ss_request_free(&one);
     return rc;
 }
 
-/* Opens a platform with the first of its numbers of nodes that it has. */
-static int open_cluster(struct ss_capacity_planner *x, const struct ss_request *base, int cluster,
+static int open_numbers(struct ss_capacity_planner *x, const struct ss_request *words, int cluster,
                         struct ss_capacity_numbers *numbers, struct ss_error *err)
 {
     struct ss_capacity_cluster *k = &x->plan->clusters[cluster];
     struct ss_error first = {0}, why = {0};
-    int rc = open_base(x, base, cluster, err);
+    int rc = open_base(x, words, cluster, err);
 
     k->rack = 1;
-    SS_THEN(rc, ss_capacity_numbers_read(base, 1, numbers, err));
+    SS_THEN(rc, ss_capacity_numbers_read(words, 1, numbers, err));
     if (rc)
         return rc;
     for (int i = 0; i < numbers->n && i < SS_SWEEP_VALUES; i++) {
@@ -137,7 +148,19 @@ static int open_cluster(struct ss_capacity_planner *x, const struct ss_request *
     if (rc || k->rack == 1)
         return rc ? first.code : SS_OK;
     ss_capacity_numbers_free(numbers);
-    return ss_capacity_numbers_read(base, k->rack, numbers, err);
+    return ss_capacity_numbers_read(words, k->rack, numbers, err);
+}
+
+/* Opens a platform with the first of its numbers of nodes that it has. */
+static int open_cluster(struct ss_capacity_planner *x, const struct ss_request *base, int cluster,
+                        struct ss_capacity_numbers *numbers, struct ss_error *err)
+{
+    struct ss_request words;
+    int rc = open_words(x, base, cluster, &words, err);
+
+    SS_THEN(rc, open_numbers(x, &words, cluster, numbers, err));
+    ss_request_free(&words);
+    return rc;
 }
 
 static int open_all(struct ss_capacity_planner *x, const struct ss_request *base,

@@ -70,8 +70,9 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
                         struct ss_error *err)
 {
     struct ss_files *files = o->how ? o->how->files : NULL;
+    int rc = ss_request_count_nodes(s->loaded, &c->request, o->how ? o->how->asker : NULL, files, err);
     ss_asked_init(&c->asked);
-    int rc = ss_asked_parse(&c->asked, &c->request, NULL, NULL, err);
+    SS_THEN(rc, ss_asked_parse(&c->asked, &c->request, NULL, NULL, err));
     SS_THEN(rc, ss_asked_check_given(&c->asked, &c->request, (SS_NEEDS_OF_A_RUN & ~SS_NEED_MBS) | SS_NEED_GBS,
                                      err));
     SS_THEN(rc, ss_input_cache_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL,

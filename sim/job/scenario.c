@@ -92,6 +92,13 @@ static int note_dropped(struct whole *w)
                : ss_notes_add(&w->s.notes, "left out, whatever time and memory it takes: %s", list);
 }
 
+/* Whether words that give --gpus give --nodes behind it, which then counts. */
+static int is_nodes_last(const struct ss_request *words)
+{
+    size_t nodes = ss_request_find(words, "--nodes");
+    return nodes < words->n && nodes > ss_request_find(words, "--gpus");
+}
+
 /* Notes a file whose GPUs are not those of the nodes that the command line gives. */
 static int note_nodes(struct whole *w, size_t word, int all, int each)
 {
@@ -106,32 +113,68 @@ static int note_nodes(struct whole *w, size_t word, int all, int each)
         file, w->used->word[word].line, all, job->nodes, (long long)taken);
 }
 
-/* Makes nodes of --gpus, unless --nodes is given behind it. */
-static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error *err)
+/* Makes nodes of the GPUs of a parsed job, unless its words give --nodes behind --gpus. *each: GPUs that a node has. */
+static int nodes_of_gpus(struct ss_input_cache *inputs, const struct ss_request *words, ss_route_asker asker,
+                         struct ss_files *files, struct ss_job *job, int *each, struct ss_error *err)
 {
-    struct ss_job *job = &w->asked.job, plain = *job;
+    struct ss_job plain = *job;
     struct ss_platform *platform;
     struct ss_stack *stack;
-    size_t nodes = ss_request_find(w->used, "--nodes"), gpus = ss_request_find(w->used, "--gpus");
-    int all = job->gpus;
+    const int all = job->gpus;
 
+    plain.gpus = plain.nodes = plain.cluster_nodes = plain.nranges = plain.nfailed = 0;
+    SS_TRY(ss_input_cache_find(inputs, &plain, words, asker, files, &platform, &stack, err));
+    *each = ss_platform_gpus_per_node(platform) / ss_platform_joined_nodes(platform);
+    ss_input_cache_give_back(inputs, platform);
     job->gpus = 0;
-    if (!all)
+    if (is_nodes_last(words))
         return SS_OK;
-    plain.nodes = plain.cluster_nodes = plain.nranges = plain.nfailed = 0;
-    SS_TRY(ss_input_cache_find(w->inputs, &plain, w->used, w->asker, files, &platform, &stack, err));
-    int each = ss_platform_gpus_per_node(platform) / ss_platform_joined_nodes(platform);
-    ss_input_cache_give_back(w->inputs, platform);
-    if (nodes < w->used->n && nodes > gpus)
-        return note_nodes(w, gpus, all, each) ? ss_nomem(err) : SS_OK;
-    if (all > each && all % each) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d GPUs are no whole nodes of %d", all, each);
-        ss_request_locate(w->used, "--gpus", err);
+    if (all > *each && all % *each) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d GPUs are no whole nodes of %d", all, *each);
+        ss_request_locate(words, "--gpus", err);
         return ss_hint(err, SS_ERR_CONFIG, "say by --nodes and --gpus-per-node on which nodes they are");
     }
-    job->nodes = all > each ? all / each : 1;
-    job->gpus_per_node = all < each ? all : job->gpus_per_node;
+    job->nodes = all > *each ? all / *each : 1;
+    job->gpus_per_node = all < *each ? all : job->gpus_per_node;
     return SS_OK;
+}
+
+/* Makes nodes of --gpus. */
+static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error *err)
+{
+    struct ss_job *job = &w->asked.job;
+    int all = job->gpus, each;
+
+    if (!all)
+        return SS_OK;
+    SS_TRY(nodes_of_gpus(w->inputs, w->used, w->asker, files, job, &each, err));
+    if (is_nodes_last(w->used) && note_nodes(w, ss_request_find(w->used, "--gpus"), all, each))
+        return ss_nomem(err);
+    return SS_OK;
+}
+
+int ss_request_count_nodes(struct ss_input_cache *inputs, struct ss_request *r, ss_route_asker asker,
+                           struct ss_files *files, struct ss_error *err)
+{
+    struct ss_asked asked;
+    char number[16];
+    int each;
+
+    if (ss_request_find(r, "--gpus") == r->n)
+        return SS_OK;
+    if (is_nodes_last(r)) {
+        ss_request_drop(r, "--gpus");
+        return SS_OK;
+    }
+    ss_request_drop(r, "--nodes"); /* which may be a range */
+    SS_TRY(ss_asked_read(&asked, r, err));
+    const int before = asked.job.gpus_per_node;
+    SS_TRY(nodes_of_gpus(inputs, r, asker, files, &asked.job, &each, err));
+    ss_request_drop(r, "--gpus");
+    snprintf(number, sizeof number, "%d", asked.job.nodes);
+    SS_TRY(ss_request_set(r, "--nodes", number, err));
+    snprintf(number, sizeof number, "%d", asked.job.gpus_per_node);
+    return asked.job.gpus_per_node == before ? SS_OK : ss_request_set(r, "--gpus-per-node", number, err);
 }
 
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)

@@ -5,6 +5,7 @@
  * least. docs/guide/study-ranking.md says where it differs and why. Then what it tries and what it blames.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "job_helper.h"
@@ -194,6 +195,27 @@ static void test_equal_work(void)
 }
 
 /* As many are not told apart from the best whether or not bounds leave layouts out, and beside other clusters, whose layouts win sooner. */
+/* GPUs are nodes here as in a run: whole ones of eight, a part of one, none where they divide into none. */
+static void test_gpus(void)
+{
+    static const struct {
+        const char *words;
+        int nodes, gpus;
+    } rows[] = {{"--gpus 32", 4, 32},
+                {"--gpus 4", 1, 4},
+                {"--nodes 2 --gpus 8", 1, 8},
+                {"--gpus 8 --nodes 2", 2, 16}};
+    char words[128];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(words, sizeof words, "--platform h800 --model llama3.1-8b --bf16 %s", rows[i].words);
+        struct ss_find_result *f = search(words, "tp=2 pp=1 mbs=1 recompute=none fsdp=off", 0);
+        CU_ASSERT_EQUAL(f->groups[0].nodes, rows[i].nodes);
+        CU_ASSERT_EQUAL(f->groups[0].gpus, rows[i].gpus);
+        ss_find_free(f);
+    }
+}
+
 static void test_like_best(void)
 {
     static const char job[] = "--platform h100 --model llama3.1-8b --bf16 --cp 1";
@@ -216,6 +238,7 @@ SUITE(search_rules)
                            {"recompute for memory alone, micro batch last", test_recompute_and_micro_batch},
                            {"uneven layers", test_uneven_layers},
                            {"equal work", test_equal_work},
+                           {"GPUs in place of nodes", test_gpus},
                            {"what the error does not tell apart", test_like_best},
                            {"what is to blame", test_blame},
                            CU_TEST_INFO_NULL};
