@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from measure import instructions, run
+
 TURNS = 5
 EXECUTION = {
     "num_procs": 64, "tensor_par": 8, "pipeline_par": 8, "data_par": 1, "tensor_par_net": 0, "pipeline_par_net": 1, "data_par_net": 1,
@@ -41,20 +43,8 @@ print(statistics.median(took))
 
 def cpu(words, **options):
     """Processor time of a command, s, and what it wrote."""
-    with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(words, stdout=out, stderr=subprocess.STDOUT, **options)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        text = out.read().decode("utf-8", "replace")
-    if process.returncode not in (0, 1):
-        sys.exit("anchors.py: %s: exit status %d\n%s" % (" ".join(words), process.returncode, text[-2000:]))
-    return used.ru_utime + used.ru_stime, text
-
-
-def instructions(words, **options):
-    found = re.search(r"refs: +([\d,]+)", cpu(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *words], **options)[1])
-    return int(found[1].replace(",", "")) / 1e6
+    took, _, _, text = run(words, **options)
+    return took, text
 
 
 def in_turn(ours, theirs):

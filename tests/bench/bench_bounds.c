@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How near the bounds of a search are to what it predicts, by kind of layout, and how many layouts it replays for what it shows.
- * bench_bounds [FIRST [LAST]]      searches FIRST to LAST of the list, of all layouts and then with bounds
- * Prints Markdown: bound over prediction by kind of layout, then what each search replays. Exit status 1: a bound is above its
- * prediction.
+ * bench_bounds [--effort] [FIRST [LAST]]      searches FIRST to LAST of the list, of all layouts and then with bounds
+ * Prints Markdown: bound over prediction by kind of layout, then what each search replays; --effort: that alone, without searches of all
+ * layouts. Exit status 1: a bound is above its prediction.
  */
 #include <math.h>
 #include <stdio.h>
@@ -141,19 +141,30 @@ static int search(const char *job, const char *varied, int exhaustive, struct ss
     return rc ? fail(&err) : 0;
 }
 
-static int measure(size_t i, struct ratios sums[KINDS], struct effort *effort)
+/* What the search with bounds replays for what it shows. */
+static int measure_effort(size_t i, struct effort *effort)
 {
-    struct ss_find_result *all, *some;
+    struct ss_find_result *some;
+    if (search(searches[i].job, searches[i].varied, 0, &some))
+        return 1;
+    *effort = (struct effort){.replays = (long long)some->replays};
+    for (int g = 0; g < some->ngroups; g++)
+        effort->layouts += some->groups[g].layouts - some->groups[g].refused;
+    for (int k = 0; k < some->npoints; k++)
+        effort->shown += is_kind(&some->points[k], SHOWN) || k == some->groups[some->points[k].group].best;
+    ss_find_free(some);
+    return 0;
+}
+
+/* Bounds of all layouts over what is predicted of them. */
+static int measure_bounds(size_t i, struct ratios sums[KINDS])
+{
+    struct ss_find_result *all;
     struct ratios of[KINDS];
     int failed = 0;
     memset(of, 0, sizeof of);
     if (search(searches[i].job, searches[i].varied, 1, &all))
         return 1;
-    if (search(searches[i].job, searches[i].varied, 0, &some)) {
-        ss_find_free(all);
-        return 1;
-    }
-    *effort = (struct effort){.layouts = all->npoints, .replays = (long long)some->replays};
     for (int k = 0; k < all->npoints; k++) {
         const struct ss_find_point *p = &all->points[k];
         for (int kind = 0; kind < KINDS; kind++)
@@ -163,13 +174,10 @@ static int measure(size_t i, struct ratios sums[KINDS], struct effort *effort)
             }
         failed |= p->least_s > p->summary.iteration_s || p->least_bytes > p->summary.peak_device;
     }
-    for (int k = 0; k < some->npoints; k++)
-        effort->shown += is_kind(&some->points[k], SHOWN) || k == some->groups[some->points[k].group].best;
     for (int kind = 0; kind < KINDS; kind++)
         print_ratios(searches[i].name, kinds[kind], &of[kind]);
     fflush(stdout);
     ss_find_free(all);
-    ss_find_free(some);
     return failed;
 }
 
@@ -177,20 +185,28 @@ int main(int argc, char **argv)
 {
     struct ratios sums[KINDS];
     struct effort efforts[NSEARCHES];
+    const int alone = argc > 1 && !strcmp(argv[1], "--effort");
+    argc -= alone;
+    argv += alone;
     size_t first = argc > 1 ? (size_t)atoi(argv[1]) : 0,
            last = argc > 2 ? (size_t)atoi(argv[2]) : NSEARCHES - 1;
     int failed = 0;
     memset(sums, 0, sizeof sums);
     memset(efforts, 0, sizeof efforts);
-    printf("| search | layouts | number | time: least | 5 %% below | median | memory: least | 5 %% below | "
-           "median |\n"
-           "|---|---|---|---|---|---|---|---|---|\n");
-    for (size_t i = first; i <= last && i < NSEARCHES; i++)
-        failed |= measure(i, sums, &efforts[i]);
+    if (!alone)
+        printf(
+            "| search | layouts | number | time: least | 5 %% below | median | memory: least | 5 %% below | "
+            "median |\n"
+            "|---|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = first; i <= last && i < NSEARCHES; i++) {
+        failed |= !alone && measure_bounds(i, sums);
+        failed |= measure_effort(i, &efforts[i]);
+    }
     for (int kind = 0; kind < KINDS; kind++)
         print_ratios("together", kinds[kind], &sums[kind]);
-    printf("\n| search | layouts | replayed | shown: best, front, too close to call | ratio "
-           "|\n|---|---|---|---|---|\n");
+    printf("%s| search | legal layouts | replayed | shown: best, front, too close to call | ratio "
+           "|\n|---|---|---|---|---|\n",
+           alone ? "" : "\n");
     for (size_t i = first; i <= last && i < NSEARCHES; i++)
         if (efforts[i].shown)
             printf("| %s | %d | %lld | %d | %.2f |\n", searches[i].name, efforts[i].layouts,
