@@ -2,6 +2,7 @@
 """What benches measure: processor time, instructions, and what other programs took of the machine meanwhile."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,25 +31,46 @@ class Others:
         self.share = max(0, 100 * (self.busy - self.own) / (self.wall * os.cpu_count()))
 
 
+def group_cpu(group):
+    """Processor time so far of the processes of a group, s, without those that have ended."""
+    took = 0
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % pid, encoding="ascii", errors="replace") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        took += int(fields[2]) == group and (int(fields[11]) + int(fields[12])) / TICKS
+    return took
+
+
+def wait(process, most):
+    """Waits for a process; where its group takes more than `most` s of processor time, ends it. What it took, and whether it came to its end."""
+    while most:
+        done, status, used = os.wait4(process.pid, os.WNOHANG)
+        if done:
+            return status, used, True
+        if group_cpu(process.pid) > most:
+            os.killpg(process.pid, signal.SIGTERM)
+            return 0, os.wait4(process.pid, 0)[2], False
+        time.sleep(0.05)
+    _, status, used = os.wait4(process.pid, 0)
+    return status, used, True
+
+
 def run(words, most=0, stderr=subprocess.STDOUT, **options):
-    """A command: processor time with its children's, s, wall time, MiB of its largest process, and what it wrote. most: s of wall time after which
-    it is ended, and its times are NaN."""
+    """A command: processor time with its children's, s, wall time, MiB of its largest process, and what it wrote. most: s of processor time after
+    which it is ended, and wall time and memory are NaN."""
     with tempfile.TemporaryFile() as out:
         start = time.monotonic()
         process = subprocess.Popen(words, stdout=out, stderr=stderr, start_new_session=True, **options)
-        done = 0
-        while not done:
-            done, status, used = os.wait4(process.pid, os.WNOHANG if most else 0)
-            if not done and time.monotonic() - start > most:
-                os.killpg(process.pid, 15)
-                _, status, used = os.wait4(process.pid, 0)
-                process.returncode = 0
-                return float("nan"), float("nan"), float("nan"), ""
-            time.sleep(0 if done else 0.02)
+        status, used, ended = wait(process, most)
         wall = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         text = out.read().decode("utf-8", "replace")
+    if not ended:
+        return used.ru_utime + used.ru_stime, float("nan"), float("nan"), ""
     if process.returncode not in (0, 1):
         sys.exit("%s: exit status %d\n%s" % (" ".join(words), process.returncode, text[-2000:]))
     return used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024, text
