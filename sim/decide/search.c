@@ -52,9 +52,7 @@ static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
 
 /* ---- in the order of their bounds ---- */
 
-/* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat
- * it. So it waits until that one is known. */
-static int waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
+int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
 {
     const struct ss_find_group *groups = x->space->found->groups, *b = &groups[leaf->cluster];
     if (leaf->seconds < x->within[leaf->cluster])
@@ -63,7 +61,7 @@ static int waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf,
         const struct ss_find_leaf *other = &x->space->leaves[batch[i]];
         const struct ss_find_group *a = &groups[other->cluster];
         if (a->work == b->work && a->gpus <= b->gpus && other->seconds <= leaf->seconds &&
-            other->bytes <= leaf->bytes && !other->unsure)
+            other->bytes <= leaf->bytes && !other->unsure && other->walk != leaf->walk)
             return 1;
     }
     return 0;
@@ -77,7 +75,7 @@ static void take_leaf(struct ss_find_state *x, int number, int *batch, int *n)
         batch[(*n)++] = number;
     else if (ss_find_cannot_win(x, leaf))
         x->space->found->groups[leaf->cluster].bounded++;
-    else if (waits(x, leaf, batch, *n))
+    else if (ss_find_waits(x, leaf, batch, *n))
         x->waiting[x->nwaiting++] = number;
     else
         batch[(*n)++] = number;
@@ -215,11 +213,13 @@ static int predict_all(struct ss_find_state *x, struct ss_error *err)
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
             break;
+        ss_find_ahead_begin(x, batch, n);
         rc = tighten(x, batch, &n, err);
         if (!n)
             continue;
         if (!rc && ss_grow(&f->points, &x->cap, (size_t)(first + n), sizeof *f->points))
             rc = ss_nomem(err);
+        x->ahead.nbatch = n;
         SS_THEN(rc, ss_find_predict(x->crew, batch, n, f->points + first, err));
         f->npoints += rc ? 0 : n;
         f->replays += n;

@@ -1,39 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What workers do while the last items of a list are out: what the next lists are likely to ask for, as far as is known by then.
- * An answer is the same whenever it comes, and which layouts are asked for does not depend on this, so no byte of a search
- * does.
+ * A layout is bounded, then predicted, then its flows are asked, each step as soon as the answer before says that the layout may
+ * still win. An answer is the same whenever it comes, and which layouts are asked for does not depend on this, so no byte of a
+ * search does.
  */
 #include "decide/search_state.h"
 
-/* Leaves behind the next one that are looked at. In a search of 70B on 64 nodes, whose flows take up to a hundred times as long as other
- * predictions, 64 leave eight workers idle for a seventh of the time, and 128 for a twenty-fifth. */
-#define LOOK 128
-
-static int item_of(const struct ss_find_state *x, enum ss_find_way way, int number)
+void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n)
 {
-    return (int)way * (int)x->space->nleaves + number;
+    struct ss_find_ahead *a = &x->ahead;
+    a->batch = batch;
+    a->nbatch = n;
+    a->nbegun = 0;
+}
+
+static struct ss_find_leaf leaf_of(const struct ss_find_state *x, const struct ss_find_guess *g)
+{
+    struct ss_find_leaf leaf = x->space->leaves[g->number];
+    leaf.seconds = g->seconds;
+    leaf.bytes = g->bytes;
+    leaf.unsure = g->unsure;
+    return leaf;
+}
+
+/* Returns whether a layout of the same work is as good as a leaf's bounds. */
+static int beats(const struct ss_find_state *x, const struct ss_find_leaf *seen,
+                 const struct ss_find_leaf *leaf)
+{
+    const struct ss_find_group *a = &x->space->found->groups[seen->cluster],
+                               *b = &x->space->found->groups[leaf->cluster];
+    return a->work == b->work && a->gpus <= b->gpus && seen->seconds <= leaf->seconds &&
+           seen->bytes <= leaf->bytes && seen->walk != leaf->walk;
+}
+
+/* Returns whether the search will ask for a leaf with these bounds, as far as is known. */
+static int is_likely(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
+{
+    const struct ss_find_ahead *a = &x->ahead;
+    if (x->options->exhaustive)
+        return 1;
+    if (ss_find_cannot_win(x, leaf) || ss_find_waits(x, leaf, a->batch, a->nbatch) ||
+        ss_find_waits(x, leaf, a->begun, a->nbegun))
+        return 0;
+    for (int i = 0; i < a->nseen && leaf->seconds >= x->within[leaf->cluster]; i++)
+        if (beats(x, &a->seen[i], leaf))
+            return 0;
+    return 1;
+}
+
+/* Keeps a layout that fits among those that are beaten by no other. */
+static void see(struct ss_find_state *x, const struct ss_find_point *p)
+{
+    struct ss_find_ahead *a = &x->ahead;
+    struct ss_find_leaf seen = x->space->leaves[p->number];
+    int kept = 0;
+    seen.seconds = p->summary.iteration_s;
+    seen.bytes = p->summary.peak_device;
+    for (int i = 0; i < a->nseen; i++)
+        if (beats(x, &a->seen[i], &seen))
+            return;
+    for (int i = 0; i < a->nseen; i++)
+        if (!beats(x, &seen, &a->seen[i]))
+            a->seen[kept++] = a->seen[i];
+    a->nseen = kept;
+    if (kept < SS_FIND_GUESSES)
+        a->seen[a->nseen++] = seen;
+}
+
+/* Takes guesses from the oldest on until the search will ask for one. Returns its layout, or -1. */
+static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q)
+{
+    while (q->n > 0) {
+        const struct ss_find_guess *g = &q->guess[q->first];
+        const struct ss_find_leaf leaf = leaf_of(x, g);
+        q->first = (q->first + 1) % SS_FIND_GUESSES;
+        q->n--;
+        if (is_likely(x, &leaf))
+            return g->number;
+    }
+    return -1;
 }
 
 int ss_find_ahead_item(struct ss_find_state *x)
 {
     struct ss_find_ahead *a = &x->ahead;
+    int n = (int)x->space->nleaves, number;
     if (!a->on)
         return -1;
-    while (a->n > 0) {
-        const struct ss_find_point *p = &a->doubted[a->first];
-        a->first = (a->first + 1) % SS_FIND_DOUBTED;
-        a->n--;
-        if (ss_find_asks_flows(x, p))
-            return item_of(x, SS_FIND_FLOWS, p->number);
-    }
+    if ((number = next_guess(x, &a->flows)) >= 0)
+        return SS_FIND_FLOWS * n + number;
+    if ((number = next_guess(x, &a->predictions)) >= 0)
+        return SS_FIND_PREDICT * n + number;
     for (a->look = a->look > x->next ? a->look : x->next;
-         a->look < x->space->nleaves && a->look < x->next + LOOK; a->look++) {
+         a->nbegun < SS_FIND_BEFORE && a->look < x->space->nleaves; a->look++) {
         const struct ss_find_leaf *leaf = &x->space->leaves[a->look];
-        int fast = x->options->exhaustive || leaf->seconds < x->within[leaf->cluster];
-        if (fast && !ss_find_cannot_win(x, leaf))
-            return item_of(x, leaf->loose && x->options->exhaustive != 1 ? SS_FIND_TIGHTEN : SS_FIND_PREDICT,
-                           (int)a->look++);
+        if (!is_likely(x, leaf))
+            continue;
+        a->begun[a->nbegun++] = (int)a->look;
+        return (leaf->loose && x->options->exhaustive != 1 ? SS_FIND_TIGHTEN : SS_FIND_PREDICT) * n +
+               (int)a->look++;
     }
     return -1;
 }
@@ -41,7 +107,16 @@ int ss_find_ahead_item(struct ss_find_state *x)
 void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_point *p)
 {
     struct ss_find_ahead *a = &x->ahead;
-    int n = (int)x->space->nleaves;
-    if (item / n == SS_FIND_PREDICT && p->summary.doubted && a->n < SS_FIND_DOUBTED)
-        a->doubted[(a->first + a->n++) % SS_FIND_DOUBTED] = *p;
+    int way = item / (int)x->space->nleaves, near = p->summary.outcome == SS_OUTCOME_NEAR_LIMIT;
+    const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
+    struct ss_find_guesses *q = way == SS_FIND_TIGHTEN ? &a->predictions : &a->flows;
+    struct ss_find_guess g = {p->number, near, leaf->seconds, p->summary.peak_device};
+    int asks = way == SS_FIND_PREDICT && p->summary.doubted &&
+               (near || p->summary.outcome == SS_OUTCOME_FITS || x->options->exhaustive);
+    if (way == SS_FIND_TIGHTEN)
+        g = (struct ss_find_guess){p->number, near || leaf->unsure, p->least_s, p->least_bytes};
+    if (a->on && way == SS_FIND_PREDICT && p->summary.outcome == SS_OUTCOME_FITS)
+        see(x, p);
+    if (a->on && (asks || way == SS_FIND_TIGHTEN) && q->n < SS_FIND_GUESSES)
+        q->guess[(q->first + q->n++) % SS_FIND_GUESSES] = g;
 }

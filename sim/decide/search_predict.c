@@ -218,7 +218,7 @@ static int ahead(void *ctx)
     return ss_find_ahead_item(w->state);
 }
 
-static void on_ahead(void *ctx, int item, const void *answer)
+static void on_item(void *ctx, int item, const void *answer)
 {
     const struct ss_find_crew *w = ctx;
     ss_find_ahead_note(w->state, item, answer);
@@ -250,7 +250,7 @@ int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, st
                                .work = work,
                                .home = home_of,
                                .ahead = ahead,
-                               .on_ahead = on_ahead,
+                               .on_item = on_item,
                                .ctx = w,
                                .what = "search"};
     if (o->workers.journal || o->workers.team)

@@ -31,6 +31,8 @@ int ss_ahead_give(struct ss_deal *d, struct ss_worker *s)
         int i = entry_of(ahead, item);
         if (i < 0)
             continue;
+        if (!s->pid && ss_worker_hire(pool, s))
+            return 0;
         ahead->entry[i].state = SS_AHEAD_BEGUN;
         ss_worker_give(s, -1 - i, item);
         return 1;
@@ -52,8 +54,8 @@ int ss_ahead_take(struct ss_crew *c, struct ss_worker *s, const struct ss_reply 
     }
     e->answer = answer;
     e->state = SS_AHEAD_ANSWERED;
-    if (pool->on_ahead)
-        pool->on_ahead(pool->ctx, e->item, answer);
+    if (pool->on_item)
+        pool->on_item(pool->ctx, e->item, answer);
     return 0;
 }
 

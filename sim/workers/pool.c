@@ -41,6 +41,8 @@ static void take_reply(void *ctx, struct ss_worker *s)
         return;
     ss_worker_next(s);
     ss_deal_note(d, at, reply.status, &error);
+    if (!reply.status && d->crew->pool->on_item)
+        d->crew->pool->on_item(d->crew->pool->ctx, d->items[at], answer);
 }
 
 /* ---- dealing out ---- */
@@ -130,7 +132,7 @@ static int give_all(struct ss_deal *d, struct ss_error *err)
         }
     }
     for (int i = 0; i < c->nhere && !c->team && d->in_flight > 0 && !next_place(d, i, &index); i++)
-        if (c->workers[i].n == 0 && c->workers[i].pid && !ss_ahead_give(d, &c->workers[i]))
+        if (c->workers[i].n == 0 && !ss_ahead_give(d, &c->workers[i]))
             break;
     if (d->in_flight > 0 || !next_place(d, 0, &index))
         return SS_OK;

@@ -9,8 +9,19 @@
 #define SS_FIND_WAITING 512
 /* Layouts in one batch, at most. */
 #define SS_FIND_MOST 256
-/* Layouts whose flows workers may ask for before their turn. */
-#define SS_FIND_DOUBTED 64
+/* Layouts of which workers may do the next step before its turn. */
+#define SS_FIND_GUESSES 128
+/* Leaves that are begun before their batch, at most: as many as two batches have. */
+#define SS_FIND_BEFORE 64
+
+/* Layouts that the search will probably ask for, the oldest first, in a ring. */
+struct ss_find_guesses {
+    int first, n;
+    struct ss_find_guess {
+        int number, unsure;
+        double seconds, bytes; /* lower bounds */
+    } guess[SS_FIND_GUESSES];
+};
 
 /* What was predicted so far. */
 struct ss_find_state {
@@ -29,9 +40,13 @@ struct ss_find_state {
     struct ss_find_crew *crew;
     struct ss_find_ahead {
         int on;
-        size_t look;  /* the next leaf to look at */
-        int first, n; /* doubted points that were predicted before their turn: the oldest, and how many */
-        struct ss_find_point doubted[SS_FIND_DOUBTED]; /* in a ring */
+        size_t look; /* the next leaf to look at */
+        const int *batch;
+        int nbatch;
+        int nbegun, begun[SS_FIND_BEFORE]; /* leaves that were begun before their batch, since the last one */
+        int nseen; /* layouts that fit by their closed forms, and are beaten by no other */
+        struct ss_find_leaf seen[SS_FIND_GUESSES];
+        struct ss_find_guesses flows, predictions; /* whose flows are asked, and which are predicted */
     } ahead;
 };
 
@@ -46,8 +61,15 @@ int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf 
  * or one of the front. They take no less than the bound, and just as much memory. */
 int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p);
 
+/* ---- search.c ---- */
+/* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat it. So the leaf waits
+ * until that one is known. */
+int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n);
+
 /* ---- search_ahead.c: what workers do while the last items of a list are out ---- */
-/* Returns an item that is likely to be asked for: flows of a doubted layout, or the next leaf that may be the best; -1: none. */
+/* Begins a batch. */
+void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n);
+/* Returns an item that is likely to be asked for: flows of a doubted layout, a layout that was bounded, or the bound of the next leaf; -1: none. */
 int ss_find_ahead_item(struct ss_find_state *x);
-/* Takes the answer to such an item. */
+/* Takes the answer to an item. */
 void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_point *p);

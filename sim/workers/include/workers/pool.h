@@ -42,8 +42,9 @@ struct ss_pool {
     /* Returns an item that a later list is likely to ask for: a worker that would idle begins it, and its answer is kept
      * until then. -1: there is none. An item that is begun or kept is passed over. NULL, or a team: nobody works ahead. */
     int (*ahead)(void *ctx);
-    /* Called in this process with an answer that nobody has asked for yet; may be NULL. */
-    void (*on_ahead)(void *ctx, int item, const void *answer);
+    /* Called in this process with each answer of a worker of this machine, also one that nobody has asked for yet, where
+     * `ahead` is there; may be NULL. */
+    void (*on_item)(void *ctx, int item, const void *answer);
     /* Called in this process after each answer, with the number of answers of this call so far; may be
      * NULL. */
     void (*on_answer)(void *ctx, int done);
