@@ -5,6 +5,7 @@
  * still win. An answer is the same whenever it comes, and which layouts are asked for does not depend on this, so no byte of a
  * search does.
  */
+#include "base/base.h"
 #include "decide/search_state.h"
 
 void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n)
@@ -68,29 +69,39 @@ static void see(struct ss_find_state *x, const struct ss_find_point *p)
         a->seen[a->nseen++] = seen;
 }
 
-/* Takes guesses from the oldest on until the search will ask for one. Returns its layout, or -1. */
-static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q)
+/* Takes the oldest guess that the search will ask for and whose home is the worker, or the oldest of all, and drops others that the
+ * search will not ask for. Returns its layout, or -1. */
+static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, int worker)
 {
-    while (q->n > 0) {
-        const struct ss_find_guess *g = &q->guess[q->first];
-        const struct ss_find_leaf leaf = leaf_of(x, g);
-        q->first = (q->first + 1) % SS_FIND_GUESSES;
-        q->n--;
-        if (is_likely(x, &leaf))
-            return g->number;
+    int kept = 0, best = -1, home = 0;
+    for (int i = 0; i < q->n; i++) {
+        const struct ss_find_leaf leaf = leaf_of(x, &q->guess[i]);
+        int mine = !home && ss_find_is_home(x->crew, q->guess[i].number, worker);
+        if (!home && (mine || best < 0)) {
+            if (!is_likely(x, &leaf))
+                continue;
+            best = kept;
+            home = mine;
+        }
+        q->guess[kept++] = q->guess[i];
     }
-    return -1;
+    q->n = kept;
+    if (best < 0)
+        return -1;
+    int number = q->guess[best].number;
+    memmove(&q->guess[best], &q->guess[best + 1], (size_t)(--q->n - best) * sizeof *q->guess);
+    return number;
 }
 
-int ss_find_ahead_item(struct ss_find_state *x)
+int ss_find_ahead_item(struct ss_find_state *x, int worker)
 {
     struct ss_find_ahead *a = &x->ahead;
     int n = (int)x->space->nleaves, number;
     if (!a->on)
         return -1;
-    if ((number = next_guess(x, &a->flows)) >= 0)
+    if ((number = next_guess(x, &a->flows, worker)) >= 0)
         return SS_FIND_FLOWS * n + number;
-    if ((number = next_guess(x, &a->predictions)) >= 0)
+    if ((number = next_guess(x, &a->predictions, worker)) >= 0)
         return SS_FIND_PREDICT * n + number;
     for (a->look = a->look > x->next ? a->look : x->next;
          a->nbegun < SS_FIND_BEFORE && a->look < x->space->nleaves; a->look++) {
@@ -118,5 +129,5 @@ void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_
     if (a->on && way == SS_FIND_PREDICT && p->summary.outcome == SS_OUTCOME_FITS)
         see(x, p);
     if (a->on && (asks || way == SS_FIND_TIGHTEN) && q->n < SS_FIND_GUESSES)
-        q->guess[(q->first + q->n++) % SS_FIND_GUESSES] = g;
+        q->guess[q->n++] = g;
 }

@@ -212,10 +212,15 @@ static uint64_t home_of(void *ctx, int item)
     return h;
 }
 
-static int ahead(void *ctx)
+static int ahead(void *ctx, int worker)
 {
     const struct ss_find_crew *w = ctx;
-    return ss_find_ahead_item(w->state);
+    return ss_find_ahead_item(w->state, worker);
+}
+
+int ss_find_is_home(struct ss_find_crew *w, int number, int worker)
+{
+    return ss_crew_is_home(w->crew, home_of(w, number), worker);
 }
 
 static void on_item(void *ctx, int item, const void *answer)

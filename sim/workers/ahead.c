@@ -27,13 +27,15 @@ int ss_ahead_give(struct ss_deal *d, struct ss_worker *s)
 {
     const struct ss_pool *pool = d->crew->pool;
     struct ss_ahead *ahead = &d->crew->ahead;
-    for (int item; pool->ahead && (item = pool->ahead(pool->ctx)) >= 0;) {
+    int worker = (int)(s - d->crew->workers);
+    for (int item; pool->ahead && (item = pool->ahead(pool->ctx, worker)) >= 0;) {
         int i = entry_of(ahead, item);
         if (i < 0)
             continue;
         if (!s->pid && ss_worker_hire(pool, s))
             return 0;
         ahead->entry[i].state = SS_AHEAD_BEGUN;
+        ss_homes_take(d->crew, item, worker);
         ss_worker_give(s, -1 - i, item);
         return 1;
     }

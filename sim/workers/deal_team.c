@@ -79,12 +79,10 @@ static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m
             continue;
         if (ss_grow(&c->workers, &c->cap, (size_t)c->nworkers + 1, sizeof *c->workers))
             return; /* the workers that exist suffice */
-        c->workers[c->nworkers++] = (struct ss_worker){.rank = rank, .slot = slot};
+        c->workers[c->nworkers++] = (struct ss_worker){.rank = rank, .slot = slot, .home = -1};
     }
-    for (int i = 0; i < c->nworkers; i++) {
+    for (int i = 0; i < c->nworkers; i++)
         c->workers[i].open |= c->workers[i].rank == rank;
-        c->workers[i].look = 0; /* homes are dealt among more workers now */
-    }
 }
 
 void ss_deal_hear(struct ss_deal *d)

@@ -47,21 +47,6 @@ static void take_reply(void *ctx, struct ss_worker *s)
 
 /* ---- dealing out ---- */
 
-/* Returns the index into todo of the first place never dealt out whose home is the worker; where there is none, of the
- * last place of all. */
-static int place_at_home(struct ss_deal *d, int worker)
-{
-    const struct ss_crew *c = d->crew;
-    int *i = &c->workers[worker].look;
-    while (*i < d->ntodo && (d->given[*i] || d->home[*i] % (uint64_t)c->nworkers != (uint64_t)worker))
-        ++*i;
-    if (*i < d->ntodo)
-        return *i;
-    while (d->given[d->last])
-        d->last--;
-    return d->last;
-}
-
 /* Finds the index into todo of the next place to deal out to a worker; -1: it is on top of those that are dealt out again.
  * Places behind a failed one are not wanted any more. Returns whether there is one. */
 static int next_place(struct ss_deal *d, int worker, int *index)
@@ -75,7 +60,7 @@ static int next_place(struct ss_deal *d, int worker, int *index)
         d->next++;
     if (d->next == d->ntodo)
         return 0;
-    *index = d->home ? place_at_home(d, worker) : d->next;
+    *index = d->home ? ss_homes_place(d, worker) : d->next;
     return 1;
 }
 
@@ -220,12 +205,7 @@ static int find_homes(struct ss_deal *d, struct ss_error *err)
     d->left = d->ntodo;
     d->last = d->ntodo - 1;
     d->given = ss_calloc((size_t)d->ntodo + 1, 1);
-    d->home = pool->home ? ss_calloc((size_t)d->ntodo + 1, sizeof *d->home) : NULL;
-    if (!d->given || (pool->home && !d->home))
-        return ss_nomem(err);
-    for (int i = 0; d->home && i < d->ntodo; i++)
-        d->home[i] = pool->home(pool->ctx, d->items[d->todo[i]]);
-    return SS_OK;
+    return d->given && !(pool->home && ss_homes_find(d)) ? SS_OK : ss_nomem(err);
 }
 
 /* ---- the crew ---- */
@@ -284,6 +264,8 @@ void ss_pool_close(struct ss_crew *c)
         ss_worker_dismiss(&c->workers[i]);
     ss_journal_close(c->journal);
     ss_ahead_free(&c->ahead);
+    free(c->homes.home);
+    ss_map_free(&c->homes.at);
     free(c->workers);
     free(c->ready);
     free(c->scratch);
@@ -296,10 +278,8 @@ static int deal(struct ss_deal *d, struct ss_error *err)
     struct ss_error why = {0};
     if (c->team)
         d->list = ss_team_next_list(c->team);
-    for (int i = 0; i < c->nworkers; i++) {
+    for (int i = 0; i < c->nworkers; i++)
         c->workers[i].open = 0; /* until the other process says that it is at this list, too */
-        c->workers[i].look = 0;
-    }
     int rc = read_journal(d, &why);
     SS_THEN(rc, find_homes(d, &why));
     SS_THEN(rc, c->nworkers ? run_workers(d, &why) : run_here(d));
@@ -329,6 +309,7 @@ int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, stru
     free(d.back);
     free(d.given);
     free(d.home);
+    free(d.follow);
     free(d.tries);
     free(d.todo);
     return rc;

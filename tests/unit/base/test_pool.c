@@ -283,8 +283,9 @@ static int work_early(void *ctx, int item, void *answer, struct ss_error *err)
 }
 
 /* Items in their order, the first one twice. */
-static int next_early(void *ctx)
+static int next_early(void *ctx, int worker)
 {
+    (void)worker;
     struct early *e = ctx;
     int item = e->next < FIRST ? FIRST : e->next;
     e->next = e->next < FIRST ? FIRST : e->next + 1;

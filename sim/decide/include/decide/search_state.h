@@ -14,9 +14,9 @@
 /* Leaves that are begun before their batch, at most: as many as two batches have. */
 #define SS_FIND_BEFORE 64
 
-/* Layouts that the search will probably ask for, the oldest first, in a ring. */
+/* Layouts that the search will probably ask for, the oldest first. */
 struct ss_find_guesses {
-    int first, n;
+    int n;
     struct ss_find_guess {
         int number, unsure;
         double seconds, bytes; /* lower bounds */
@@ -66,10 +66,14 @@ int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point
  * until that one is known. */
 int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n);
 
+/* ---- search_predict.c ---- */
+/* Returns whether a leaf shares most of its work with what a worker had before, or with nothing that any worker had. */
+int ss_find_is_home(struct ss_find_crew *w, int number, int worker);
+
 /* ---- search_ahead.c: what workers do while the last items of a list are out ---- */
 /* Begins a batch. */
 void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n);
-/* Returns an item that is likely to be asked for: flows of a doubted layout, a layout that was bounded, or the bound of the next leaf; -1: none. */
-int ss_find_ahead_item(struct ss_find_state *x);
+/* Returns an item for a worker that is likely to be asked for: flows of a doubted layout, a layout that was bounded, or the bound of the next leaf; -1: none. */
+int ss_find_ahead_item(struct ss_find_state *x, int worker);
 /* Takes the answer to an item. */
 void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_point *p);

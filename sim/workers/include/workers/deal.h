@@ -19,6 +19,18 @@ struct ss_ahead {
     struct ss_map at; /* by item */
 };
 
+/* Homes of items that were dealt or begun. */
+struct ss_homes {
+    struct ss_map at; /* by the number of the home */
+    int n;
+    size_t cap;
+    struct ss_homes_entry {
+        int owner; /* its worker; -1: none yet */
+        int next,
+            last; /* indices into todo: its first place that may not be dealt out yet (-1: none), and its last place */
+    } * home;
+};
+
 struct ss_crew {
     const struct ss_pool *pool;
     int nworkers; /* 0: this process does all work itself */
@@ -30,7 +42,8 @@ struct ss_crew {
     struct ss_team *team;       /* NULL: none */
     uint64_t digest;            /* of the pool and the build; equal in all processes of the team */
     struct ss_journal *journal; /* NULL: none */
-    struct ss_ahead ahead;      /* place -1 - i of a worker is its entry i */
+    struct ss_homes homes;
+    struct ss_ahead ahead; /* place -1 - i of a worker is its entry i */
 };
 
 /* A list of items that is being dealt. */
@@ -44,8 +57,10 @@ struct ss_deal {
     int next, last,
         left;    /* indices into todo of the first and last place never dealt out, and how many there are */
     char *given; /* [ntodo]: 1: it was dealt out */
-    uint64_t *home; /* [ntodo]; NULL: items go in their order */
-    int *back;      /* stack of places whose workers died; they are dealt out again */
+    int nhomes, fresh; /* the homes of these places, and the first that may have no worker yet */
+    int *home;         /* [nhomes]: indices of the crew's homes; NULL: items go in their order */
+    int *follow;       /* [ntodo]: index into todo of the next place with that home; -1: none */
+    int *back;         /* stack of places whose workers died; they are dealt out again */
     int nback;
     size_t cap_back;
     int list;    /* number of the list in the team */
@@ -73,6 +88,15 @@ void ss_deal_put_all_back(struct ss_deal *d, struct ss_worker *s);
 /* Notes that a worker has died. The item that it was at is dealt out again, because the machine may have
  * ended the worker for its own reasons. The items behind that item are not to blame. */
 void ss_deal_bury(struct ss_deal *d, struct ss_worker *s);
+
+/* ---- homes.c ---- */
+/* Sorts the places to do by their homes. Error: SS_ERR_NOMEM. */
+int ss_homes_find(struct ss_deal *d);
+/* Returns the index into todo of the next place for a worker, of those never dealt out: in a home of its own, else in one that has no
+ * worker yet, else the last one of all. */
+int ss_homes_place(struct ss_deal *d, int worker);
+/* Gives the home of an item to a worker, unless it has one. */
+void ss_homes_take(struct ss_crew *c, int item, int worker);
 
 /* ---- ahead.c ---- */
 /* Gives an item that is likely to be asked for later to a worker that idles. Returns 0 where there is none. */

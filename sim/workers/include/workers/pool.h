@@ -36,12 +36,12 @@ struct ss_pool {
     /* Writes the answer to an item, 0 <= item < nitems, in a worker. */
     int (*work)(void *ctx, int item, void *answer, struct ss_error *err);
     void *ctx;
-    /* Returns a number that items have in common which share work in one process: they go to one worker as long as
-     * others have items of their own. NULL: items go in their order. */
+    /* Returns a number that items have in common which share work in one process: they go to the worker that had the first of
+     * them, as long as others have items of their own. NULL: items go in their order. */
     uint64_t (*home)(void *ctx, int item);
     /* Returns an item that a later list is likely to ask for: a worker that would idle begins it, and its answer is kept
      * until then. -1: there is none. An item that is begun or kept is passed over. NULL, or a team: nobody works ahead. */
-    int (*ahead)(void *ctx);
+    int (*ahead)(void *ctx, int worker);
     /* Called in this process with each answer of a worker of this machine, also one that nobody has asked for yet, where
      * `ahead` is there; may be NULL. */
     void (*on_item)(void *ctx, int item, const void *answer);
@@ -54,6 +54,8 @@ struct ss_pool {
     uint64_t digest; /* of everything that the answers depend on beside the library */
 };
 struct ss_crew;
+/* Returns 1 where a worker has the home of this number, or nobody has. */
+int ss_crew_is_home(const struct ss_crew *crew, uint64_t home, int worker);
 
 /* Returns how many cores this process may use, >= 1. */
 int ss_pool_cores(void);

@@ -17,7 +17,8 @@ struct ss_worker {
     int fd;         /* socket: item numbers go in, replies come out */
     int rank, slot; /* process of the team (0: this one), and the number of the worker in that process */
     int open;       /* worker of another process: that process works at this list */
-    int look;       /* no place before this one of the places to do is still to be dealt to its home */
+    int home,
+        look; /* the home that it is at (-1: none), and the first home of the list where it did not look for its own */
     int n;
     int at[2 * SS_WORKER_DEPTH]; /* places of its items in the list that is dealt */
     double since,
