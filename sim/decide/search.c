@@ -52,21 +52,6 @@ static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
 
 /* ---- in the order of their bounds ---- */
 
-int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
-{
-    const struct ss_find_group *groups = x->space->found->groups, *b = &groups[leaf->cluster];
-    if (leaf->seconds < x->within[leaf->cluster])
-        return 0;
-    for (int i = 0; i < n; i++) {
-        const struct ss_find_leaf *other = &x->space->leaves[batch[i]];
-        const struct ss_find_group *a = &groups[other->cluster];
-        if (a->work == b->work && a->gpus <= b->gpus && other->seconds <= leaf->seconds &&
-            other->bytes <= leaf->bytes && !other->unsure && other->walk != leaf->walk)
-            return 1;
-    }
-    return 0;
-}
-
 /* Puts the number of a leaf into the batch, or among those that wait, or counts it as one that cannot win. */
 static void take_leaf(struct ss_find_state *x, int number, int *batch, int *n)
 {

@@ -71,12 +71,13 @@ static void see(struct ss_find_state *x, const struct ss_find_point *p)
 
 /* Takes the oldest guess that the search will ask for and whose home is the worker, or the oldest of all, and drops others that the
  * search will not ask for. Returns its layout, or -1. */
-static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, int worker)
+static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, ss_find_is_home *is_home,
+                      void *ctx)
 {
     int kept = 0, best = -1, home = 0;
     for (int i = 0; i < q->n; i++) {
         const struct ss_find_leaf leaf = leaf_of(x, &q->guess[i]);
-        int mine = !home && ss_find_is_home(x->crew, q->guess[i].number, worker);
+        int mine = !home && is_home(ctx, q->guess[i].number);
         if (!home && (mine || best < 0)) {
             if (!is_likely(x, &leaf))
                 continue;
@@ -93,15 +94,15 @@ static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, 
     return number;
 }
 
-int ss_find_ahead_item(struct ss_find_state *x, int worker)
+int ss_find_ahead_item(struct ss_find_state *x, ss_find_is_home *is_home, void *ctx)
 {
     struct ss_find_ahead *a = &x->ahead;
     int n = (int)x->space->nleaves, number;
     if (!a->on)
         return -1;
-    if ((number = next_guess(x, &a->flows, worker)) >= 0)
+    if ((number = next_guess(x, &a->flows, is_home, ctx)) >= 0)
         return SS_FIND_FLOWS * n + number;
-    if ((number = next_guess(x, &a->predictions, worker)) >= 0)
+    if ((number = next_guess(x, &a->predictions, is_home, ctx)) >= 0)
         return SS_FIND_PREDICT * n + number;
     for (a->look = a->look > x->next ? a->look : x->next;
          a->nbegun < SS_FIND_BEFORE && a->look < x->space->nleaves; a->look++) {

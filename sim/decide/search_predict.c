@@ -212,15 +212,22 @@ static uint64_t home_of(void *ctx, int item)
     return h;
 }
 
-static int ahead(void *ctx, int worker)
+/* A worker of the crew. */
+struct at_home {
+    struct ss_find_crew *crew;
+    int worker;
+};
+
+static int is_home(void *ctx, int number)
 {
-    const struct ss_find_crew *w = ctx;
-    return ss_find_ahead_item(w->state, worker);
+    const struct at_home *at = ctx;
+    return ss_crew_is_home(at->crew->crew, home_of(at->crew, number), at->worker);
 }
 
-int ss_find_is_home(struct ss_find_crew *w, int number, int worker)
+static int ahead(void *ctx, int worker)
 {
-    return ss_crew_is_home(w->crew, home_of(w, number), worker);
+    struct at_home at = {ctx, worker};
+    return ss_find_ahead_item(at.crew->state, is_home, &at);
 }
 
 static void on_item(void *ctx, int item, const void *answer)

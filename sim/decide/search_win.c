@@ -29,6 +29,21 @@ int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf 
     return beaten;
 }
 
+int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
+{
+    const struct ss_find_group *groups = x->space->found->groups, *b = &groups[leaf->cluster];
+    if (leaf->seconds < x->within[leaf->cluster])
+        return 0;
+    for (int i = 0; i < n; i++) {
+        const struct ss_find_leaf *other = &x->space->leaves[batch[i]];
+        const struct ss_find_group *a = &groups[other->cluster];
+        if (a->work == b->work && a->gpus <= b->gpus && other->seconds <= leaf->seconds &&
+            other->bytes <= leaf->bytes && !other->unsure && other->walk != leaf->walk)
+            return 1;
+    }
+    return 0;
+}
+
 int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p)
 {
     struct ss_find_leaf as = x->space->leaves[p->number];

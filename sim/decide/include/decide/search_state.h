@@ -57,23 +57,20 @@ int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_fin
 /* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
  * front. A bound lies below the true value, so ties need no care. */
 int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf);
+/* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat it. So the leaf waits
+ * until that one is known. */
+int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n);
 /* Returns whether flows may make a doubted point the best, near the limit and faster, not told apart from the best,
  * or one of the front. They take no less than the bound, and just as much memory. */
 int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p);
 
-/* ---- search.c ---- */
-/* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat it. So the leaf waits
- * until that one is known. */
-int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n);
-
-/* ---- search_predict.c ---- */
-/* Returns whether a leaf shares most of its work with what a worker had before, or with nothing that any worker had. */
-int ss_find_is_home(struct ss_find_crew *w, int number, int worker);
-
 /* ---- search_ahead.c: what workers do while the last items of a list are out ---- */
 /* Begins a batch. */
 void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n);
-/* Returns an item for a worker that is likely to be asked for: flows of a doubted layout, a layout that was bounded, or the bound of the next leaf; -1: none. */
-int ss_find_ahead_item(struct ss_find_state *x, int worker);
+/* Returns whether a leaf shares most of its work with what a worker had before, or with nothing that any worker had. */
+typedef int ss_find_is_home(void *ctx, int number);
+/* Returns an item for a worker that is likely to be asked for: flows of a doubted layout, a layout that was bounded, both of its home
+ * if there are such, or the bound of the next leaf; -1: none. */
+int ss_find_ahead_item(struct ss_find_state *x, ss_find_is_home *is_home, void *ctx);
 /* Takes the answer to an item. */
 void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_point *p);

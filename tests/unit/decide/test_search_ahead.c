@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What workers of a search begin before the search asks for it. */
+#include "base/base.h"
+#include "decide/search_state.h"
+#include "suite.h"
+
+enum { LEAVES = 4 };
+
+/* Four layouts of one cluster, whose bounds are 1 to 4 s and 40 to 10 bytes; nothing is known yet. */
+struct world {
+    struct ss_find_leaf leaf[LEAVES];
+    struct ss_find_cluster cluster;
+    struct ss_find_group group;
+    struct ss_find_result found;
+    struct ss_find_space space;
+    struct ss_find_options options;
+    double within, fastest, near;
+    struct ss_find_state x;
+};
+
+static struct world *make(void)
+{
+    struct world *w = ss_calloc(1, sizeof *w);
+    CU_ASSERT_FATAL(w != NULL);
+    for (int i = 0; i < LEAVES; i++)
+        w->leaf[i] = (struct ss_find_leaf){
+            .walk = i, .seconds = i + 1, .quick = i + 1, .bytes = 40 - 10 * i, .loose = 1};
+    w->found = (struct ss_find_result){.ngroups = 1, .groups = &w->group};
+    w->space = (struct ss_find_space){
+        .nclusters = 1, .clusters = &w->cluster, .nleaves = LEAVES, .leaves = w->leaf, .found = &w->found};
+    w->within = w->fastest = w->near = INFINITY;
+    w->x = (struct ss_find_state){.options = &w->options,
+                                  .space = &w->space,
+                                  .within = &w->within,
+                                  .fastest = &w->fastest,
+                                  .near = &w->near,
+                                  .ahead = {.on = 1}};
+    return w;
+}
+
+/* The layout that ctx points to is at home. */
+static int is_home(void *ctx, int number)
+{
+    return number == *(const int *)ctx;
+}
+
+static int item(enum ss_find_way way, int number)
+{
+    return (int)way * LEAVES + number;
+}
+
+static int next(struct world *w, int home)
+{
+    return ss_find_ahead_item(&w->x, is_home, &home);
+}
+
+/* The answer that a leaf fits, in so many seconds. */
+static void note(struct world *w, enum ss_find_way way, int number, double seconds, int doubted)
+{
+    const struct ss_find_leaf *leaf = &w->leaf[number];
+    struct ss_find_point p = {.number = number, .least_s = leaf->seconds, .least_bytes = leaf->bytes};
+    p.summary.outcome = SS_OUTCOME_FITS;
+    p.summary.iteration_s = seconds;
+    p.summary.peak_device = leaf->bytes;
+    p.summary.doubted = doubted;
+    ss_find_ahead_note(&w->x, item(way, number), &p);
+}
+
+/* A bound, then the prediction of what was bounded, then flows of what is doubted; each layout once. */
+static void test_steps(void)
+{
+    struct world *w = make();
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 0));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 1));
+    note(w, SS_FIND_TIGHTEN, 0, 0, 0);
+    note(w, SS_FIND_TIGHTEN, 1, 0, 0);
+    CU_ASSERT_EQUAL(next(w, 1), item(SS_FIND_PREDICT, 1)); /* at home */
+    note(w, SS_FIND_PREDICT, 1, 2.5, 1);
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_FLOWS, 1));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_PREDICT, 0));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 3));
+    CU_ASSERT_EQUAL(next(w, -1), -1);
+    w->x.ahead.on = 0;
+    note(w, SS_FIND_TIGHTEN, 2, 0, 0);
+    CU_ASSERT_EQUAL(next(w, -1), -1);
+    free(w);
+}
+
+/* What the search cannot ask for any more is passed over: beyond what is as fast as the best, where a layout that was seen is as
+ * good. */
+static void test_ruled_out(void)
+{
+    struct world *w = make();
+    w->within = 1.5;
+    for (int i = 0; i < LEAVES; i++)
+        w->leaf[i].bytes = 10;
+    note(w, SS_FIND_TIGHTEN, 2, 0, 0);
+    note(w, SS_FIND_PREDICT, 1, 2, 0);
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 0)); /* not the prediction of 2 */
+    CU_ASSERT_EQUAL(next(w, -1), -1);
+    free(w);
+
+    w = make();
+    w->within =
+        0.5; /* all can win on the front alone, and wait for the layout of the batch that may beat them */
+    const int batch[] = {0};
+    for (int i = 1; i < LEAVES; i++)
+        w->leaf[i].bytes = 40;
+    ss_find_ahead_begin(&w->x, batch, 1);
+    w->x.next = 1;
+    CU_ASSERT_EQUAL(next(w, -1), -1);
+    free(w);
+}
+
+SUITE(search_ahead)
+{
+    (void)argc;
+    (void)argv;
+    CU_TestInfo tests[] = {
+        {"steps of a layout", test_steps}, {"what cannot win", test_ruled_out}, CU_TEST_INFO_NULL};
+    return suite_run("search_ahead", NULL, NULL, tests);
+}
