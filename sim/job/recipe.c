@@ -152,9 +152,11 @@ static double distance(const struct ss_csv *csv, int row, const struct ss_recipe
 
     if (must & SS_RECIPE_LAYOUT && !fits_stages(csv, row, key))
         return -1;
-    double stack = stack_distance(field(csv, row, "stack"), key->stack, must & SS_RECIPE_RELEASE, name);
     double card = card_distance(field(csv, row, "gpu"), key->card);
-    if (stack < 0 || card < 0)
+    if (card < 0)
+        return -1;
+    double stack = stack_distance(field(csv, row, "stack"), key->stack, must & SS_RECIPE_RELEASE, name);
+    if (stack < 0)
         return -1;
     double sum = 5 * stack + card + precision_distance(field(csv, row, "precision"), key->precision);
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)

@@ -173,39 +173,56 @@ int ss_request_files(const struct ss_request *r, struct ss_files *files, struct 
 }
 
 /* Words of the flag at i, with its values. */
-static size_t span_of(const struct ss_request *r, size_t i, const struct ss_flag *f)
+static size_t span_of(const struct ss_request *r, size_t i, char values)
 {
-    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, ss_request_takes(r, i, f));
+    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, values);
+}
+
+/* Returns what values the flag at i takes, where what it sets is known without its name; else 0. */
+static char known_values(const struct ss_request *r, size_t i)
+{
+    const struct ss_request_word *w = &r->word[i];
+
+    if (r->place[w->place].program)
+        return 0;
+    return w->setter ? w->setter->values : w->group ? w->group->values : 0;
 }
 
 size_t ss_request_span(const struct ss_request *r, size_t i)
 {
     struct ss_flag f;
+    const char values = known_values(r, i);
 
-    return ss_request_flag(r, i, &f) ? span_of(r, i, &f) : 1;
+    if (values)
+        return span_of(r, i, values);
+    return ss_request_flag(r, i, &f) ? span_of(r, i, ss_request_takes(r, i, &f)) : 1;
 }
 
 size_t ss_request_extent(const struct ss_request *r, size_t i)
 {
     struct ss_flag f;
+    const char values = known_values(r, i);
 
+    if (values)
+        return span_of(r, i, values);
     if (ss_request_flag(r, i, &f))
-        return span_of(r, i, &f);
+        return span_of(r, i, ss_request_takes(r, i, &f));
     return ss_is_flag(r->word[i].text) && strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, '*');
 }
 
 /* Short and long names of one thing. */
-static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
+static int same_setter(const struct ss_flag_setter *x, const struct ss_flag_setter *y)
 {
-    const struct ss_flag_setter *x = a->setter, *y = b->setter;
-
-    if (!x || !y)
-        return !strcmp(a->name, b->name);
     if (x->kind == SS_FLAG_CALL && y->kind == SS_FLAG_CALL)
         return x->call == y->call;
     if (x->kind >= SS_FLAG_CALL || y->kind >= SS_FLAG_CALL) /* no field of a job */
         return x == y;
     return x->offset == y->offset;
+}
+
+static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
+{
+    return a->setter && b->setter ? same_setter(a->setter, b->setter) : !strcmp(a->name, b->name);
 }
 
 int ss_flag_same(const char *a, const char *b)
@@ -229,8 +246,11 @@ const char *ss_request_value_of(const struct ss_request *r, size_t i, const char
 
 static int gives(const struct ss_request *r, size_t i, const struct ss_flag *wanted)
 {
+    const struct ss_request_word *w = &r->word[i];
     struct ss_flag f;
 
+    if (wanted->setter && known_values(r, i)) /* no name is in a group, too */
+        return w->setter && same_setter(w->setter, wanted->setter);
     return ss_request_flag(r, i, &f) && same_thing(&f, wanted);
 }
 
@@ -251,17 +271,14 @@ void ss_request_drop(struct ss_request *r, const char *flag)
 
 size_t ss_request_find(const struct ss_request *r, const char *flag)
 {
-    struct ss_flag wanted, f;
+    struct ss_flag wanted;
     size_t found = r->n;
 
     if (!ss_flag_find(flag, &wanted))
         return found;
-    for (size_t i = 0, n; i < r->n; i += n) {
-        int is_flag = ss_request_flag(r, i, &f);
-        n = is_flag ? span_of(r, i, &f) : 1;
-        if (is_flag && same_thing(&f, &wanted))
+    for (size_t i = 0; i < r->n; i++) /* no value looks like a flag */
+        if (ss_is_flag(r->word[i].text) && gives(r, i, &wanted))
             found = i;
-    }
     return found;
 }
 

@@ -449,6 +449,30 @@ static void test_without_effect(void)
     ss_request_free(&r);
 }
 
+/* A flag is found by each of its names, the last one, whatever stands between; no value is taken for one. */
+static void test_find(void)
+{
+    static const char *const words[] = {
+        "--lr",   "3e-4", "--tp", "2", "--no-such-thing", "8", "--pp", "2", "--tensor-model-parallel-size=4",
+        "--save", "out",  "--cp", "1"};
+    struct ss_request r;
+
+    ss_request_init(&r);
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        CU_ASSERT_EQUAL_FATAL(ss_request_add(&r, words[i], 0, NULL), 0);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--tp"), 8);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--tensor-model-parallel-size"), 8);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--pipeline-model-parallel-size"), 6);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--context-parallel-size"), 11);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--lr"), 0);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--save"), 9);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--ep"), r.n);
+    CU_ASSERT_EQUAL(ss_request_span(&r, 2), 2);
+    CU_ASSERT_EQUAL(ss_request_span(&r, 8), 1);
+    CU_ASSERT_EQUAL(ss_request_extent(&r, 4), 2);
+    ss_request_free(&r);
+}
+
 SUITE(job_words)
 {
     CU_TestInfo tests[] = {{"contradictions", test_contradictions},
@@ -462,6 +486,7 @@ SUITE(job_words)
                            {"--vp", test_vp},
                            {"files", test_files},
                            {"without effect", test_without_effect},
+                           {"find", test_find},
                            CU_TEST_INFO_NULL};
     return suite_run("job words", NULL, NULL, tests);
 }
