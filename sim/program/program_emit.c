@@ -114,17 +114,25 @@ static int find_mix(struct ss_emitter *e, const struct ss_mix *mix)
 
 /* ---- work ---- */
 
+/* Where a work of so many seconds was last put. */
+static struct ss_known_work *known_at(struct ss_emitter *e, double seconds)
+{
+    uint64_t bits;
+    memcpy(&bits, &seconds, sizeof bits);
+    return &e->known[ss_mix64(bits) % SS_KNOWN_WORKS];
+}
+
 struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_COUNT])
 {
     struct ss_work w = {0, 0, 0};
     struct ss_mix mix;
-    for (int i = 0; i < SS_KNOWN_WORKS; i++)
-        if (!memcmp(e->known[i].by_label, seconds, sizeof e->known[i].by_label))
-            return e->known[i].work;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         w.seconds += seconds[i];
     if (!(w.seconds > 0) || e->failed)
         return w;
+    struct ss_known_work *known = known_at(e, w.seconds);
+    if (!memcmp(known->by_label, seconds, sizeof known->by_label))
+        return known->work;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         mix.fraction[i] = seconds[i] / w.seconds;
     w.mix = find_mix(e, &mix);
@@ -132,7 +140,6 @@ struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_
         fail(e);
         return w;
     }
-    struct ss_known_work *known = &e->known[e->nknown++ % SS_KNOWN_WORKS];
     memcpy(known->by_label, seconds, sizeof known->by_label);
     known->work = w;
     return w;

@@ -19,12 +19,12 @@ struct ss_work {
     double done; /* fraction */
 };
 
-/* Work that was asked for: chunks of like layers take the same. */
+/* Work that was asked for, found by its seconds: like layers take the same. */
 struct ss_known_work {
     double by_label[SS_LABEL_COUNT];
     struct ss_work work;
 };
-#define SS_KNOWN_WORKS 4
+#define SS_KNOWN_WORKS 64
 
 /* Starts as {.p = ..., .err = ...}. After an error nothing more is collected. */
 struct ss_emitter {
@@ -34,7 +34,6 @@ struct ss_emitter {
     int outstanding; /* posts on the data-parallel stream that are not waited for */
     struct ss_mix_table mixes;
     struct ss_known_work known[SS_KNOWN_WORKS]; /* nothing but zeros: none */
-    unsigned nknown;                            /* so far */
     struct ss_event *events; /* of all templates; those of the next template begin at `first` */
     size_t nevents, first, cap, template_cap;
 };
