@@ -4,8 +4,10 @@
 
 #include "report/common.h"
 
-#define NUMBER 40     /* bytes that a number takes at most */
+#define NUMBER 40 /* bytes that a number takes at most */
+#define DIGITS 10
 #define INTEGERS 1e10 /* whole numbers below have no more than the 10 digits */
+#define TIE 1e-3L     /* of the last digit: nearer to a tie printf decides */
 
 struct text {
     char *at;
@@ -92,18 +94,68 @@ static void add_integer(struct text *t, json_int_t value)
     add(t, from, (size_t)(end - from));
 }
 
-/* "1e+20" is written as "1e20", "5e-05" as "5e-5", and 3 as "3.0", so that it stays no integer. */
-static void add_real(struct text *t, double value)
+/* Rounds a number > 0 to DIGITS decimal digits d, which mean d * 10^(*exponent - DIGITS + 1). Returns them, or 0 where the error of the
+ * scaling may decide which way: as far from a tie as here it is much smaller, even where a long double is a double. */
+static unsigned long long round_to_digits(double value, int *exponent)
 {
-    char text[NUMBER], *end = text + sizeof text, *at;
+    static const long double tens[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,
+                                       1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L,
+                                       1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L};
+    const int most = (int)SS_ARRAY_LEN(tens) - 1;
+    int binary;
 
-    if (fabs(value) < INTEGERS && value == rint(value)) {
-        end[-1] = '0';
-        end[-2] = '.';
-        at = digits(end - 2, (unsigned long long)fabs(value), signbit(value) != 0);
-        add(t, at, (size_t)(end - at));
-        return;
+    frexp(value, &binary);
+    int e = (int)floor((binary - 1) * 0.30102999566398120), shift = DIGITS - 1 - e; /* or one more */
+    for (int i = 0; i < 2; i++, e++, shift--) {
+        if (shift > most || shift < -most)
+            return 0;
+        long double scaled = shift >= 0 ? value * tens[shift] : value / tens[-shift];
+        if (!(scaled < INTEGERS))
+            continue;
+        unsigned long long d = (unsigned long long)scaled;
+        long double rest = scaled - (long double)d;
+        if (fabsl(rest - 0.5L) < TIE || scaled < INTEGERS / 10)
+            return 0;
+        d += rest > 0.5L;
+        *exponent = d == (unsigned long long)INTEGERS ? e + 1 : e;
+        return d == (unsigned long long)INTEGERS ? d / 10 : d;
     }
+    return 0;
+}
+
+/* Writes digits as "%.10g" does, without zeros at the end; returns where they end. */
+static char *put_digits(char *at, unsigned long long d, int exponent)
+{
+    char text[DIGITS];
+    int n = DIGITS;
+
+    for (int i = DIGITS - 1; i >= 0; i--, d /= 10)
+        text[i] = (char)('0' + d % 10);
+    while (n > 1 && text[n - 1] == '0')
+        n--;
+    const int tiny = exponent < -4, point = tiny ? 1 : exponent + 1; /* digits before the point */
+    if (!tiny && exponent < 0) {
+        at = stpcpy(at, "0.");
+        for (int i = exponent; i < -1; i++)
+            *at++ = '0';
+    }
+    for (int i = 0; i < n || i < point; i++) {
+        if (i == point && point > 0)
+            *at++ = '.';
+        *at++ = i < n ? text[i] : '0';
+    }
+    if (!tiny && n <= point)
+        at = stpcpy(at, ".0");
+    if (tiny)
+        at = ss_write_int(stpcpy(at, "e-"), -exponent);
+    return at;
+}
+
+/* "1e+20" is written as "1e20", "5e-05" as "5e-5", and 3 as "3.0", so that it stays no integer. */
+static void add_printed(struct text *t, double value)
+{
+    char text[NUMBER], *at;
+
     snprintf(text, sizeof text, "%.10g", value);
     if ((at = strchr(text, localeconv()->decimal_point[0])) != NULL)
         *at = '.';
@@ -115,6 +167,29 @@ static void add_real(struct text *t, double value)
         memmove(to, from, strlen(from) + 1);
     }
     add(t, text, strlen(text));
+}
+
+static void add_real(struct text *t, double value)
+{
+    char text[NUMBER], *end = text + sizeof text, *at = text;
+    int exponent;
+
+    if (fabs(value) < INTEGERS && value == rint(value)) {
+        end[-1] = '0';
+        end[-2] = '.';
+        at = digits(end - 2, (unsigned long long)fabs(value), signbit(value) != 0);
+        add(t, at, (size_t)(end - at));
+        return;
+    }
+    unsigned long long d = isfinite(value) ? round_to_digits(fabs(value), &exponent) : 0;
+    if (!d || exponent >= DIGITS - 1) { /* without a point it is not told from a whole number here */
+        add_printed(t, value);
+        return;
+    }
+    if (value < 0)
+        *at++ = '-';
+    at = put_digits(at, d, exponent);
+    add(t, text, (size_t)(at - text));
 }
 
 static void add_value(struct text *t, const json_t *value, int depth);

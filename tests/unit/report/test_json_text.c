@@ -31,12 +31,47 @@ static int same(json_t *document)
 
 static void test_numbers(void)
 {
-    static const double reals[] = {0,       -0.0,         1,           -1,      0.1,
-                                   1e9,     9999999999.0, 1e10,        -1e10,   12345678901.0,
-                                   1e15,    1e16,         1e20,        1e100,   1e-5,
-                                   5e-324,  DBL_MAX,      -2.5e-7,     0.3,     123456.789012345,
-                                   1e-4,    1.0 / 3,      2e9 / 3,     4503.25, 0.99999999,
-                                   1e9 - 1, 9999999999.4, 9999999999.6};
+    static const double reals[] = {0,
+                                   -0.0,
+                                   1,
+                                   -1,
+                                   0.1,
+                                   1e9,
+                                   9999999999.0,
+                                   1e10,
+                                   -1e10,
+                                   12345678901.0,
+                                   1e15,
+                                   1e16,
+                                   1e20,
+                                   1e100,
+                                   1e-5,
+                                   5e-324,
+                                   DBL_MAX,
+                                   -2.5e-7,
+                                   0.3,
+                                   123456.789012345,
+                                   1e-4,
+                                   1.0 / 3,
+                                   2e9 / 3,
+                                   4503.25,
+                                   0.99999999,
+                                   1e9 - 1,
+                                   9999999999.4,
+                                   9999999999.6,
+                                   123.00000000004,
+                                   999999999.95,
+                                   1.00000000005,
+                                   0.12345678905,
+                                   9.9999999999e-5,
+                                   9.99999999951e-5,
+                                   1e-13,
+                                   3e-14,
+                                   0.5000000005,
+                                   1.5e-10,
+                                   99999.999999951,
+                                   1234567890.5,
+                                   0.099999999999};
     static const json_int_t integers[] = {0, 1, -1, 10, 99, INT64_MAX, INT64_MIN, 4294967296};
     json_t *all = json_array();
 
@@ -47,6 +82,8 @@ static void test_numbers(void)
     srand(1);
     for (int i = 0; i < 2000; i++)
         json_array_append_new(all, json_real(ldexp(rand() - RAND_MAX / 2, rand() % 200 - 120)));
+    for (int i = 0; i < 5000; i++) /* short ones, and ties of the last digit that is written */
+        json_array_append_new(all, json_real((2 * (rand() % 1000000) + 1) * pow(10, -(rand() % 12)) / 2));
     CU_ASSERT(same(all));
 }
 
