@@ -64,7 +64,7 @@ void ss_issue_walk_on(struct ss_issue_walk *w, const struct ss_layer_set *set, c
         return;
     }
     double bound = w->host + fmax(l.host + (n - 1) * l.gpu, n * l.host);
-    if (ss_issue_waits(w, set, run, phase, n) > 0)
+    if (first_wait(w, &l) <= n)
         w->issued = w->host + (l.host > l.gpu ? n : 1) * l.host;
     w->gpu = fmax(w->gpu + n * l.gpu, bound);
     w->bound = fmax(w->bound + n * l.gpu, bound);

@@ -23,7 +23,7 @@ static int collective_add(const struct ss_dp_group *d, const char *name, int rol
                                             .sm_share = d->share,
                                             .part = 1,
                                             .seconds = -1};
-    return ss_plan_group_collective_add(d->b, d->cls, &spec, &d->classes, index, d->err);
+    return ss_plan_bucket_add(d->b, d->cls, &spec, &d->classes, index, d->err);
 }
 
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
@@ -105,10 +105,12 @@ static double gathered(const struct ss_dp_group *d, double params, double gemm)
 static int bucket_add(const struct ss_dp_group *d, int chunk, int bucket, struct params params,
                       int layers_ready, int layers_needed)
 {
-    char name[80], place[64];
+    char name[80], place[64], *at = place;
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
     int index, status = SS_OK;
-    snprintf(place, sizeof place, " class%d chunk%d bucket%d", d->cls, chunk, bucket);
+    at = ss_write_int(stpcpy(at, " class"), d->cls); /* by hand: a search has a million of them */
+    at = ss_write_int(stpcpy(at, " chunk"), chunk);
+    *ss_write_int(stpcpy(at, " bucket"), bucket) = '\0';
     if (d->how.reduce_early) {
         strcpy(stpcpy(stpcpy(name, of), "grads"), place);
         status =

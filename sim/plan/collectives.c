@@ -170,6 +170,36 @@ static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const s
     return status;
 }
 
+/* Adds a collective with the flows of another one of the same classes. */
+static int copy_flows(struct ss_plan_builder *b, const struct ss_collective_spec *spec, int of, int *index,
+                      struct ss_error *err)
+{
+    const int n = b->plan->collectives[of].phases[0].nflows;
+    const struct ss_collective like = b->plan->collectives[of];
+    SS_TRY(ss_plan_collective_add(b, spec, like.members, like.nmembers, n, index, err));
+    struct ss_flow_phase *phase = &b->plan->collectives[*index].phases[0];
+    phase->latency = like.phases[0].latency;
+    phase->nflows = n;
+    if (n)
+        memcpy(phase->flows, like.phases[0].flows, (size_t)n * sizeof *phase->flows);
+    return SS_OK;
+}
+
+int ss_plan_bucket_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
+                       const struct ss_class_list *classes, int *index, struct ss_error *err)
+{
+    struct ss_bucket_flows *last = &b->flows[spec->role == SS_ROLE_PARAMS];
+    const struct ss_bucket_flows now = {1, cls, spec->comm, spec->kind, 0, spec->bytes};
+    int same = last->known && last->cls == cls && last->comm == now.comm && last->kind == now.kind &&
+               last->bytes == now.bytes;
+    int rc = same ? copy_flows(b, spec, last->index, index, err)
+                  : ss_plan_group_collective_add(b, cls, spec, classes, index, err);
+    *last = now;
+    last->index = *index;
+    last->known = !rc;
+    return rc;
+}
+
 int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
                                  const struct ss_class_list *classes, int *index, struct ss_error *err)
 {

@@ -34,6 +34,12 @@ struct ss_plan_kept;
 
 /* The plan under construction. One step of plan_fill writes each group of fields, in this order, and later
  * steps read it. */
+/* What the flows of a bucket depend on, and the collective of the plan that has them. */
+struct ss_bucket_flows {
+    int known, cls, comm, kind, index;
+    double bytes;
+};
+
 struct ss_plan_builder {
     struct ss_plan *plan;
     const struct ss_plan_options *options;
@@ -62,9 +68,10 @@ struct ss_plan_builder {
     int ncosts;
     int *cost_of; /* [nclasses]: entry of costs */
     /* steps, buckets, sends: the parts of the plan so far */
-    struct ss_numbers links;        /* links of the platform -> links of the plan */
-    struct ss_numbers path_of;      /* flows -> paths of the plan */
-    struct ss_map step_collectives; /* collectives of layers -> collectives of the plan */
+    struct ss_numbers links;         /* links of the platform -> links of the plan */
+    struct ss_numbers path_of;       /* flows -> paths of the plan */
+    struct ss_map step_collectives;  /* collectives of layers -> collectives of the plan */
+    struct ss_bucket_flows flows[2]; /* of the last buckets: of gradients, and of parameters */
     size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs, cap_odd;
 };
 
@@ -142,6 +149,9 @@ struct ss_class_list {
  * they are listed here. */
 int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
                                  const struct ss_class_list *classes, int *index, struct ss_error *err);
+/* Does so for a bucket: most have as many bytes as the one before them, and then its flows. */
+int ss_plan_bucket_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
+                       const struct ss_class_list *classes, int *index, struct ss_error *err);
 /* Lists the classes of the group that holds the class's ranks; the caller frees out->cls with free(). */
 int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, struct ss_class_list *out,
                           struct ss_error *err);
