@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: instructions.py PROGRAM SOURCE_ROOT [--all BENCH_CALLS]
+"""usage: instructions.py PROGRAM SOURCE_ROOT [--all BENCH_CALLS BENCH_SWEEP]
 
-Instructions of whole commands, and of one more answer of a process that answers many, counted by callgrind, against the most that each may take: what stands below is measured, plus a twentieth
-for other compilers and C libraries. The dear ones run with --all. Skips by a message where valgrind is not installed.
+Instructions of whole commands, and of one more answer, or configuration of a sweep, of a process that has many, counted by callgrind, against the most that each may take: what stands below is
+measured, plus a twentieth for other compilers and C libraries. The dear ones run with --all. Skips by a message where valgrind is not installed.
 """
 import os
 import re
@@ -20,10 +20,12 @@ LIMITS = (  # name, words, million instructions, whether it is dear
     ("1,048,576 GPUs folded", "run --job ROOT/workloads/jobs/405b-16k.args --nodes 131072 --gbs 1048576", 54.9, True),
 )
 
-CALLS = (  # whose answer, million instructions an answer: the mean of 20 jobs of tests/bench/sweep.txt with OTHER, four of which do not fit
-    ("page", 31.8),
-    ("library", 34.2),
+CALLS = (  # whose answer, further flags, million instructions an answer: the mean of 20 jobs of tests/bench/sweep.txt with OTHER, four of which do not fit
+    ("page", "", 31.8),
+    ("library", "", 34.2),
+    ("library", "--stack nemo-25.03", 20.4),
 )
+SWEEP = 5.8  # million instructions a configuration: the mean of 20 of tests/bench/sweep.txt
 OTHER = "--lr 3e-4 --train-iters 1000 --log-interval 10"  # what launch scripts say and no time depends on
 
 
@@ -48,22 +50,32 @@ def main():
         took = count(program, words.replace("ROOT", root).split())
         print("%-24s %8.2f M, at most %.1f%s" % (name, took, most, "" if took <= most else ": TOO MANY"))
         bad |= took > most
-    return bad | (every and count_calls(sys.argv[sys.argv.index("--all") + 1], root))
+    return bad | (every and count_more(*sys.argv[sys.argv.index("--all") + 1:], root))
 
 
-def count_calls(program, root):
+def jobs_of(root, more, step=1):
+    jobs = tempfile.NamedTemporaryFile("w")
+    with open(root + "/tests/bench/sweep.txt", encoding="ascii") as f:
+        jobs.writelines("%s %s\n" % (line.strip(), more) for line in f.read().splitlines()[::step])
+    jobs.flush()
+    return jobs
+
+
+def count_more(calls, sweep, root):
     """By the difference of two runs, so that what a process pays once is not in it."""
     bad = 0
-    with tempfile.NamedTemporaryFile("w") as jobs:
-        with open(root + "/tests/bench/sweep.txt", encoding="ascii") as f:
-            jobs.writelines("%s %s\n" % (line.strip(), OTHER) for line in f)
-        jobs.flush()
-        for door, most in CALLS:
-            few, many = (count(program, [door, jobs.name, "37", str(n)]) for n in (6, 26))
-            took = (many - few) / 20
-            print("%-24s %8.2f M an answer, at most %.1f%s" % (door, took, most, "" if took <= most else ": TOO MANY"))
-            bad |= took > most
-    return bad
+    for door, stack, most in CALLS:
+        with jobs_of(root, " ".join((OTHER, stack))) as jobs:
+            few, many = (count(calls, [door, jobs.name, "37", str(n)]) for n in (6, 26))
+        bad |= tell(" ".join((door, stack)), "answer", (many - few) / 20, most)
+    with jobs_of(root, "", 37) as jobs:
+        few, many = (count(sweep, ["sweep", jobs.name, str(n)]) for n in (3, 23))
+    return bad | tell("sweep", "configuration", (many - few) / 20, SWEEP)
+
+
+def tell(name, what, took, most):
+    print("%-24s %8.2f M a %s, at most %.1f%s" % (name, took, what, most, "" if took <= most else ": TOO MANY"))
+    return took > most
 
 
 if __name__ == "__main__":

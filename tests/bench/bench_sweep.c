@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Configurations inside one process: what a sweep pays for each, and how cost grows with the job.
- * bench_sweep sweep LIST [N]   every configuration of the list (the first N): words to result and memory check
+ * bench_sweep sweep LIST [N]   every configuration of the list (the first N): words to result and memory check. What was read and built is
+ *                              kept for the next one, and digits are checked, both as `stepsim sweep` does
  * bench_sweep scaling [--quick]   64 to 16,384 GPUs and 8 to 1024 microbatches, every microbatch replayed; 512 to
  *                                 131,072 GPUs of a larger model
  * Prints Markdown.
@@ -17,8 +18,10 @@
 
 #define MAX_WORDS 128
 
-static int read_line(char *line, struct ss_scenario **out, struct ss_error *err)
+static int read_line(char *line, const struct ss_scenario *like, struct ss_scenario **out,
+                     struct ss_error *err)
 {
+    const struct ss_scenario_options how = {.like = like};
     char *words[MAX_WORDS], *rest;
     struct ss_request r;
     int n = 0, rc;
@@ -27,7 +30,7 @@ static int read_line(char *line, struct ss_scenario **out, struct ss_error *err)
     ss_request_init(&r);
     rc = ss_request_read(&r, n, words, err);
     if (!rc)
-        rc = ss_scenario_build(&r, NULL, out, err);
+        rc = ss_scenario_build(&r, &how, out, err);
     ss_request_free(&r);
     return rc;
 }
@@ -51,20 +54,27 @@ static int sweep(const char *list, int most)
     int n = 0, fits = 0, failed = 0;
     char line[2048], copy[2048];
     FILE *in = fopen(list, "r");
+    struct ss_scenario *like = NULL;
+    struct ss_cache *cache = NULL;
+    if (ss_cache_open(&cache, NULL))
+        return 1;
     while (in && ms && n < most && fgets(line, sizeof line, in)) {
-        const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+        const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE, .cache = cache};
         struct ss_error err = {0};
         struct ss_scenario *made = NULL;
         struct ss_run run = {0};
         memcpy(copy, line, sizeof copy);
         double start = cpu_now();
-        int rc = read_line(line, &made, &err);
+        int rc = read_line(line, like, &made, &err);
         if (!rc)
             rc = ss_run_scenario(made, &options, &run, &err);
         if (!rc)
             fits += run.result->fits;
         ss_run_free(&run);
-        ss_scenario_free(made);
+        if (made && !like)
+            like = made;
+        else
+            ss_scenario_free(made);
         if (rc)
             failed |= fail(&err, copy);
         else
@@ -72,6 +82,8 @@ static int sweep(const char *list, int most)
     }
     if (in)
         fclose(in);
+    ss_cache_close(cache);
+    ss_scenario_free(like);
     if (!n)
         return 1;
     qsort(ms, (size_t)n, sizeof *ms, by_value);
@@ -104,7 +116,7 @@ static int measure(int large, int gpus, int microbatches, int unfold, struct poi
              "%s --nodes %d --bf16 --tp 8 --mbs 1 --gbs %d --sequence-parallel --use-distributed-optimizer "
              "--overlap-grad-reduce --overlap-param-gather",
              jobs[large], gpus / 8, microbatches * (gpus / (large ? 128 : 64)));
-    int rc = read_line(line, &made, &err);
+    int rc = read_line(line, NULL, &made, &err);
     double start = cpu_now();
     if (!rc)
         rc = ss_run_scenario(made, &options, &run, &err);
