@@ -16,7 +16,7 @@ struct flight {
 
 struct fold {
     double now;
-    size_t n, cap, first; /* all collectives before `first` are waited for */
+    size_t n, cap; /* collectives that run or are to be waited for, the oldest first */
     struct flight *flight;
 };
 
@@ -28,7 +28,7 @@ static double kernels_share(const struct fold *f)
     do { /* a collective that asks for less than an equal share gets what it asks for */
         double left = 1, equal = 1;
         before = share;
-        for (size_t i = f->first; i < f->n; i++) {
+        for (size_t i = 0; i < f->n; i++) {
             const struct flight *k = &f->flight[i];
             if (k->share <= 0 || k->start > f->now || f->now >= k->end)
                 continue;
@@ -43,7 +43,7 @@ static double kernels_share(const struct fold *f)
 /* Returns the next moment at which a collective begins or ends. */
 static double next_change(const struct fold *f, double most)
 {
-    for (size_t i = f->first; i < f->n; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         const struct flight *k = &f->flight[i];
         if (k->share > 0 && k->start > f->now && k->start < most)
             most = k->start;
@@ -62,11 +62,22 @@ static void compute(struct fold *f, double seconds)
     }
 }
 
+/* Forgets collectives that have ended and were waited for. Of a ring of thousands of messages two are left. */
+static void forget(struct fold *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->n; i++)
+        if (!f->flight[i].waited || f->flight[i].end > f->now)
+            f->flight[kept++] = f->flight[i];
+    f->n = kept;
+}
+
 static int post(struct fold *f, const struct ss_layer_step *s)
 {
     int stream = ss_comm_facts(s->comm)->stream;
     struct flight k = {.comm = s->comm, .start = f->now, .share = s->sm_share};
-    for (size_t i = f->first; i < f->n; i++)
+    forget(f);
+    for (size_t i = 0; i < f->n; i++)
         if (ss_comm_facts(f->flight[i].comm)->stream == stream && f->flight[i].end > k.start)
             k.start = f->flight[i].end;
     k.end = k.start + s->seconds;
@@ -80,7 +91,7 @@ static int post(struct fold *f, const struct ss_layer_step *s)
 static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
 {
     const struct ss_comm_facts *facts = ss_comm_facts(comm);
-    for (size_t i = f->first; i < f->n; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         struct flight *k = &f->flight[i];
         if (k->waited || ss_comm_facts(k->comm)->stream != facts->stream)
             continue;
@@ -91,8 +102,6 @@ static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
         }
         break;
     }
-    while (f->first < f->n && f->flight[f->first].waited && f->flight[f->first].end <= f->now)
-        f->first++;
 }
 
 /* Returns whether the step is a GEMM; a kernel that adds up a weight gradient counts as its GEMM's part. */
