@@ -8,6 +8,8 @@
  */
 #include "base/base.h"
 #include "decide/capacity_internal.h"
+#include "job/input_cache.h"
+#include "stepsim/cache.h"
 #include "stepsim/params.h"
 #include "stepsim/search.h"
 #include "study/study_internal.h"
@@ -42,6 +44,23 @@ struct run {
 
 /* ---- workers ---- */
 
+/* Plans a number, whose predictions share what like jobs have in common. */
+static int plan_number(struct ss_capacity_planner *x, enum kind kind, struct ss_capacity_answer *a,
+                       struct ss_error *err)
+{
+    struct ss_cache *callers = x->run.cache;
+
+    x->inputs = ss_input_cache_new();
+    x->run.cache = NULL;
+    int rc = x->inputs ? ss_cache_open(&x->run.cache, err) : ss_nomem(err);
+    SS_THEN(rc, kind == SHAPES ? ss_capacity_plan_shapes(x, a, err) : ss_capacity_plan_full(x, a, err));
+    ss_cache_close(x->run.cache);
+    ss_input_cache_drop(x->inputs);
+    x->run.cache = callers;
+    x->inputs = NULL;
+    return rc;
+}
+
 static int work(void *ctx, int item, void *answer, struct ss_error *err)
 {
     struct run *r = ctx;
@@ -54,7 +73,7 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     a->point.nodes = r->numbers[cluster].nodes[at - r->offset[cluster]];
     r->x->limited = kind == LIMITED || kind == SHAPES || kind == NEAR;
     r->x->near = kind == NEAR || kind == ROW_NEAR;
-    return kind == SHAPES ? ss_capacity_plan_shapes(r->x, a, err) : ss_capacity_plan_full(r->x, a, err);
+    return plan_number(r->x, kind, a, err);
 }
 
 static void tell(void *ctx, int done)

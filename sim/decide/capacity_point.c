@@ -7,12 +7,11 @@
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "decide/search_internal.h"
+#include "job/input_cache.h"
 #include "model/model_internal.h"
 #include "stepsim/assumed.h"
 #include "stepsim/import.h"
 
-/* Another batch than the asked one has to be so much cheaper. */
-#define WORTH_A_BATCH 0.99
 #define A_SEARCH 500    /* layouts that are bounded in the time that any search takes, */
 #define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
 #define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
@@ -47,13 +46,20 @@ static int open_site(const struct ss_capacity_planner *x, int cluster, int nodes
     return rc ? rc : ss_asked_parse(asked, r, NULL, NULL, err);
 }
 
-/* Does so for the point of an answer, and counts its GPUs. */
+/* Does so for the point of an answer, and counts its GPUs. The platform is read here and stays as long as the caches of the number; what
+ * is wrong with it is told of the jobs that are built on it. */
 int ss_capacity_open_point(const struct ss_capacity_planner *x, struct ss_capacity_answer *a,
                            struct ss_request *r, struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_capacity_point *p = &a->point;
+    const struct ss_scenario_options *how = x->options->how;
+    struct ss_platform *platform;
+    struct ss_stack *stack;
     int rc = open_site(x, p->cluster, p->nodes, r, asked, err);
 
+    if (!rc)
+        ss_input_cache_find(x->inputs, &asked->job, r, how ? how->asker : NULL, how ? how->files : NULL,
+                            &platform, &stack, NULL);
     p->batch = x->plan->asked_batch;
     p->gpus = rc ? 0 : ss_job_world_size(&asked->job, p->nodes, x->plan->clusters[p->cluster].gpus_a_node);
     return rc;
@@ -144,7 +150,9 @@ int ss_capacity_build(const struct ss_capacity_planner *x, const struct ss_reque
     rc = set_number(&r, "--global-batch-size", batch, err);
     if (!rc && words[0])
         rc = ss_request_read_text(&r, words, strlen(words), "capacity", err);
-    SS_THEN(rc, ss_scenario_build(&r, x->options->how, out, err));
+    const struct ss_scenario_options *how = x->options->how;
+    SS_THEN(rc, ss_scenario_build_from(x->inputs, &r, how ? how->asker : NULL, how ? how->files : NULL, out,
+                                       err));
     ss_request_free(&r);
     return rc;
 }
@@ -153,12 +161,13 @@ int ss_capacity_predict(const struct ss_capacity_planner *x, const struct ss_sce
                         const char *words, enum ss_capacity_depth depth, struct ss_capacity_point *p,
                         struct ss_error *err)
 {
-    struct ss_run_options narrow = x->run;
+    struct ss_run_options narrow = x->run, wide = x->run;
     struct ss_run run;
 
     narrow.narrow = narrow.brief = 1;
     narrow.level_choice = depth == SS_CAPACITY_BLIND ? SS_LEVEL_BLIND : x->run.level_choice;
-    int rc = depth == SS_CAPACITY_WIDE ? ss_run_widened(scenario, &x->run, &run, err)
+    wide.cache = NULL; /* of other values of the platform, which go */
+    int rc = depth == SS_CAPACITY_WIDE ? ss_run_widened(scenario, &wide, &run, err)
                                        : ss_run_scenario(scenario, &narrow, &run, err);
     if (rc)
         return rc;
@@ -208,7 +217,7 @@ int ss_capacity_is_better(const struct ss_capacity *c, const struct ss_capacity_
 {
     if (ss_capacity_doubt(a) != ss_capacity_doubt(b))
         return ss_capacity_doubt(a) < ss_capacity_doubt(b);
-    double least = a->batch != c->asked_batch && b->batch == c->asked_batch ? WORTH_A_BATCH : 1;
+    double least = a->batch != c->asked_batch && b->batch == c->asked_batch ? SS_CAPACITY_A_BATCH : 1;
     return !(b->summary.iteration_s > 0) || a->gpu_hours.value < least * b->gpu_hours.value;
 }
 
@@ -368,7 +377,8 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                                             .how = x->options->how,
                                             .run = &blind,
                                             .workers = {.n = helpers > 1 ? helpers : 1},
-                                            .best_only = x->limited,
+                                            .best_only = 1,
+                                            .also_alike = !x->limited,
                                             .brief = 1,
                                             .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;

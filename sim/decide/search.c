@@ -34,7 +34,8 @@ static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
         return ss_nomem(err);
     if (p->summary.doubted)
         return SS_OK;
-    double band = !x->options->best_only && p->summary.apart_pct > 0 ? p->summary.apart_pct / 100 : 0;
+    int alike = !x->options->best_only || x->options->also_alike;
+    double band = alike && p->summary.apart_pct > 0 ? p->summary.apart_pct / 100 : 0;
     if (p->summary.iteration_s < x->fastest[p->group] && x->options->better)
         x->options->better(x->options->ctx, &x->space->found->groups[p->group], p);
     x->fastest[p->group] = fmin(x->fastest[p->group], p->summary.iteration_s);

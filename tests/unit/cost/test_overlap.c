@@ -93,6 +93,25 @@ static void test_fold_sms(void)
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_DP], 0, 1e-12);
 }
 
+/* A ring of 100,000 messages of 4 s beside a reduction that holds half of the SMs: 1 s of kernels takes 2 behind each, 2 s of it stick
+ * out. If each step looked at all messages before it, that would take minutes. */
+static void test_fold_ring(void)
+{
+    static const struct ss_layer_step turn[] = {POST(SS_COMM_CP, 4, 0), COMPUTE(1), WAIT(SS_COMM_CP)};
+    const size_t turns = 100000, n = sizeof turn / sizeof *turn;
+    struct ss_layer_step *steps = malloc(turns * sizeof turn);
+    double t[SS_LABEL_COUNT];
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    for (size_t i = 0; i < turns; i++)
+        memcpy(&steps[i * n], turn, sizeof turn);
+    const struct ss_step_list list = {.n = turns * n, .step = steps};
+    CU_ASSERT_EQUAL(ss_steps_fold_beside(&list, 0, 0.5, 1e9, t), SS_OK);
+    CU_ASSERT_EQUAL(t[SS_LABEL_COMPUTE], 200000);
+    CU_ASSERT_EQUAL(t[SS_LABEL_CP], 200000);
+    free(steps);
+}
+
 /* An exchange of s, and of `slow` with kernels beside it. */
 #define EITHER(s, slow)                                                                                      \
     {                                                                                                        \
@@ -582,6 +601,7 @@ SUITE(overlap)
 {
     CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
                            {"collectives hold SMs", test_fold_sms},
+                           {"a ring beside a reduction", test_fold_ring},
                            {"exchanges beside kernels and alone", test_beside},
                            {"GEMMs beside exchanges", test_beside_gemms},
                            {"shared experts beside the exchanges", test_shared},

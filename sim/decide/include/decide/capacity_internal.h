@@ -40,8 +40,9 @@ int ss_capacity_is_near(int batch, int asked);
 int ss_capacity_batches(int asked, int gpus, int batch[2]);
 
 /* ---- capacity_point.c: one number of nodes ---- */
-#define SS_CAPACITY_SHAPES 16  /* layouts that rows lend to the numbers between them */
-#define SS_CAPACITY_WORTH 1.05 /* A layout that was so much dearer on its row than another is not tried. */
+#define SS_CAPACITY_SHAPES 16    /* layouts that rows lend to the numbers between them */
+#define SS_CAPACITY_WORTH 1.05   /* A layout that was so much dearer on its row than another is not tried. */
+#define SS_CAPACITY_A_BATCH 0.99 /* Another batch than the asked one has to be so much cheaper. */
 struct ss_capacity_shape {
     int tp, cp, pp, micro_batch; /* of its row; tp 0: none */
     double gpu_s;                /* GPU-seconds a token on its row */
@@ -56,6 +57,8 @@ struct ss_capacity_planner {
     struct ss_input_cache *loaded;
     struct ss_bands *bands;
     struct ss_run_options run;
+    struct ss_input_cache
+        *inputs; /* what the jobs of the number that is planned are read from; run.cache is theirs, too */
     double tokens_a_row; /* of a sequence */
     int given_gpus;      /* GPUs of a replica by the job's own layout */
     int near;    /* 1: tensor and context parallelism are searched with the values of the board's layouts */

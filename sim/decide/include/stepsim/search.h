@@ -70,6 +70,7 @@ struct ss_find_options {
     void *ctx;
     /* Called for each layout that surely fits and is faster than all before it on its cluster; may be NULL. */
     void (*better)(void *ctx, const struct ss_find_group *group, const struct ss_find_point *point);
+    int also_alike; /* 1: with best_only, layouts that are not told apart from the fastest are wanted, too */
 };
 
 struct ss_explanation;
