@@ -3,7 +3,7 @@
 
 A config file sets variables of the environment, and sources others of its folder. conf/*.yaml beside it says by OmegaConf's resolvers what a
 variable sets and what stands where it is not set. Both are read as they stand: no shell runs, and what hangs on a condition or a command is left
-out. A card is told by the file's name.
+out. A card is told by the file's name, or by that of its node.
 """
 import os
 import re
@@ -15,7 +15,8 @@ MIXTURES = ("gpt-oss-20b", "deepseek-v3")
 PRECISIONS = {"tensorwise": "fp8", "delayed": "fp8", "blockwise": "fp8_block", "mxfp8": "mxfp8"}
 # Folders whose jobs train one of MODELS; a submitter's name of a benchmark may differ a little.
 BENCHMARKS = re.compile(r"/benchmarks/(llama3\w*|gpt[-_]oss\w*|deepseek\w*)/")
-CARD = re.compile(r"config_\S*?(GB200|GB300|B200|B300|H100|H200)")
+CARD = re.compile(r"config_\S*?(GB200|GB300|B200|B300|H100|H200|XD670)")
+NODES = {"XD670": "H200"}  # systems/HPE-Cray-XD670-H200-*.json of the rounds 5.0 and 5.1
 # YAML key and the word where it is true.
 SWITCHES = [("ub_tp_comm_overlap", "--tp-comm-overlap"), ("account_for_embedding_in_pipeline_split", "--account-for-embedding-in-pipeline-split"),
             ("account_for_loss_in_pipeline_split", "--account-for-loss-in-pipeline-split"), ("use_distributed_optimizer", "--use-distributed-optimizer"),
@@ -138,6 +139,7 @@ def words_of(get, mixture, sizes):
             words += ["--moe-hybridep-num-sms", get("moe_hybridep_num_sms")] if backend == "hybridep" and get("moe_hybridep_num_sms") else []
     words += graph_words(get)
     words += ["--ddp-bucket-size", get("bucket_size")] if get("bucket_size").isdigit() and get("overlap_grad_reduce") == "True" else []
+    words += ["--align-param-gather"] if on("align_param_gather") and on("overlap_param_gather") and sizes["vp"] == 1 else []
     words += [flag for key, flag in SWITCHES + (OF_EXPERTS if mixture else []) if on(key)]
     return words + (["--cp-comm-type", get("cp_comm_type")] if sizes["cp"] > 1 and get("cp_comm_type") else [])
 
@@ -159,7 +161,7 @@ def row_of(path, conf):
     mixture = model in MIXTURES
     if precision is None or gpus % (sizes["tp"] * sizes["pp"] * sizes["cp"]):
         return None
-    return {"model": model, "gpu": card[1], "precision": precision, "gpus": gpus, **sizes, "ep": number("expert_model_parallel_size", 1) if mixture else "",
+    return {"model": model, "gpu": NODES.get(card[1], card[1]), "precision": precision, "gpus": gpus, **sizes, "ep": number("expert_model_parallel_size", 1) if mixture else "",
             "etp": number("expert_tensor_parallel_size", 1) if mixture else "", "gbs": int(env["MINIBS"]) * gpus // (sizes["tp"] * sizes["pp"] * sizes["cp"]),
             "seq": number("encoder_seq_length", 8192), "words": " ".join(words_of(get, mixture, sizes))}
 

@@ -210,8 +210,8 @@ static int read_flags(const struct ss_table_row *r, struct ss_request *out)
     return rc;
 }
 
-/* What no column says and no table prints: how many parameters a data-parallel bucket has, and a fused kernel. */
-#define UNPRINTED "--ddp-bucket-size --fused-single-qkv-rope"
+/* What no column says and no table prints: how many parameters a data-parallel bucket has, who begins its gather, and a fused kernel. */
+#define UNPRINTED "--ddp-bucket-size --align-param-gather --fused-single-qkv-rope"
 
 /* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else UNPRINTED
  * and those of overlaps that the row leaves open. */

@@ -11,6 +11,8 @@
     "without Transformer Engine's joint layer of Q, K and V that are turned; with norms or a gate behind "   \
     "it, layers that turn nothing, or packed rows"
 #define NO_STAGES "without pipeline stages (--pp)"
+#define NO_HOOKS                                                                                             \
+    "without --overlap-param-gather and the hooks of Megatron core 0.9 and later (ss.ddp.gather_hooks)"
 
 static int given(const struct ss_finish *f, const char *flag)
 {
@@ -28,6 +30,11 @@ static int begins_at_once(const struct ss_finish *f, const char *schedule)
 {
     return f->job->dp.overlap_grad_reduce && !f->job->dp.fsdp && f->stack->ddp_aligned > 0 &&
            f->job->pp > 1 && (!strcmp(schedule, "interleaved") || ss_schedule_is_file(schedule));
+}
+
+static int hooks_gather(const struct ss_finish *f)
+{
+    return f->job->dp.overlap_param_gather && !f->job->dp.fsdp && f->stack->ddp_hooks > 0;
 }
 
 /* As cost/shape.c has it. */
@@ -81,6 +88,7 @@ void ss_job_note_idle(struct ss_finish *f)
          "with this schedule: it orders the microbatches of virtual stages (--vp)"},
         {!begins_at_once(f, schedule), "--no-align-grad-reduce",
          "without --overlap-grad-reduce and Megatron's interleaved schedule (--vp)"},
+        {job->dp.align_param_gather > 1 && !hooks_gather(f), "--align-param-gather", NO_HOOKS},
         /* A stack that overlaps nothing does as the flag says. */
         {!job->overlap_p2p && f->stack->pp_overlap > 0 && !overlaps, "--no-overlap-p2p-communication",
          "without Megatron's interleaved schedule (--vp): no other overlaps its sends"},

@@ -127,7 +127,7 @@ static int bucket_add(const struct ss_dp_group *d, int chunk, int bucket, struct
 }
 
 /* Puts the gathers from number `first` on, made in backward order, into the order of the forward. */
-static void reverse_gathers(const struct ss_dp_group *d, int chunk, int first)
+static void order_gathers(const struct ss_dp_group *d, int chunk, int first)
 {
     for (int k = 0; k < d->classes.n; k++) {
         int cls = d->classes.cls[k];
@@ -137,6 +137,8 @@ static void reverse_gathers(const struct ss_dp_group *d, int chunk, int first)
             cc->gather[i] = cc->gather[j];
             cc->gather[j] = t;
         }
+        if (cc->ngather > first)
+            cc->gather[first].first = 1;
     }
 }
 
@@ -209,16 +211,17 @@ static int chunk_buckets(const struct ss_dp_group *d, int chunk, double all, str
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
     double output = d->comm == SS_COMM_EDP ? ss_dp_count(d, chunk)->expert_loss : ss_dp_count(d, chunk)->loss;
     double rest = all - output - layers.all;
-    int gathers = cc->ngather, ddp = d->b->plan->stack->ddp_copies > 0;
-    if ((!ddp && (pc->stage > 0 || chunk > 0)) || cc->nlayers == 0)
-        return only_bucket(d, chunk, all, layers.gemm);
+    int gathers = cc->ngather, ddp = d->b->plan->stack->ddp_copies > 0, status;
     if (d->how.fp8_apart) {
         rest = all - layers.gemm;
         output = 0;
     }
-    int status = ddp ? tensor_buckets(d, chunk, output, rest)
+    if ((!ddp && (pc->stage > 0 || chunk > 0)) || cc->nlayers == 0)
+        status = only_bucket(d, chunk, all, layers.gemm);
+    else
+        status = ddp ? tensor_buckets(d, chunk, output, rest)
                      : layer_buckets(d, chunk, (struct params){output, 0}, rest);
-    reverse_gathers(d, chunk, gathers);
+    order_gathers(d, chunk, gathers);
     return status;
 }
 
@@ -341,18 +344,22 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
 
 /* Sets whether the schedule begins reductions on all stages at once, which Megatron's interleaved one does (pipeline_parallel/schedules.py)
  * because a collective slows what runs beside it, and likewise gathers. Else hooks before the modules of the first forward begin gathers,
- * behind what it receives, so that stages gather one after the other. */
+ * behind what it receives, so that stages gather one after the other. A hook begins the next gather, too, unless it leaves that to the
+ * schedule (skip_next_bucket_dispatch in core/distributed/distributed_data_parallel.py), which no other schedule does. */
 static void set_begin(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
     const struct ss_schedule *s = plan->schedule;
-    int pipeline = s->stages > 1 && !ss_job_is_hybrid(job), hooks = (int)plan->stack->ddp_hooks;
+    int hybrid = ss_job_is_hybrid(job), pipeline = s->stages > 1 && !hybrid;
+    int hooks = (int)plan->stack->ddp_hooks, align = job->dp.align_param_gather;
     int begins = s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED;
     int aligned =
         begins && plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce && job->dp.overlap_grad_reduce;
     int passes = job->moe.overlap && plan->stack->ddp_passes > 0;
     plan->aligned = pipeline && aligned ? 1 + passes : 0;
-    plan->hooked = pipeline && hooks > 0 && !(begins && hooks < 2 && job->dp.align_param_gather);
+    int scheduled = begins && (align > 1 || (align && hooks < 2));
+    int hooked = hooks > 0 && !hybrid && !scheduled;
+    plan->hooked = hooked && align > 1 ? 2 : hooked;
 }
 
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)

@@ -59,14 +59,19 @@ void ss_program_reduce(struct ss_program_builder *b, int chunk)
         ss_emit_post(&b->e, k->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
 }
 
-/* Waits for the chunk's gather i in its first forward. Hooked gathers begin there: the first one when it is asked for, each other when
- * the one before it is there. */
+/* Returns whether the chunk's gather i begins when it is needed: where hooks begin gathers the first of each group of ranks does. */
+static int begins_late(const struct ss_plan *plan, const struct ss_chunk_cost *chunk, int i)
+{
+    return plan->hooked == 2 || (plan->hooked && chunk->gather[i].first);
+}
+
+/* Waits for the chunk's gather i in its first forward, in which it may begin, and then the next one. */
 static void wait_gathered(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int i)
 {
-    if (b->plan->hooked && i == 0)
-        ss_emit_post(&b->e, chunk->gather[0].collective, SS_STREAM(SS_COMM_DP_CP));
+    if (begins_late(b->plan, chunk, i))
+        ss_emit_post(&b->e, chunk->gather[i].collective, SS_STREAM(SS_COMM_DP_CP));
     ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
-    if (b->plan->hooked && i + 1 < chunk->ngather)
+    if (b->plan->hooked && i + 1 < chunk->ngather && !begins_late(b->plan, chunk, i + 1))
         ss_emit_post(&b->e, chunk->gather[i + 1].collective, SS_STREAM(SS_COMM_DP_CP));
     if (chunk->gather[i].cast > 0)
         ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, chunk->gather[i].cast);

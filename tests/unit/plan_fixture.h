@@ -72,7 +72,8 @@ static void fixture_chunk(struct fixture *f, int cls, int chunk, int flags)
     c->gather = calloc(1, sizeof *c->gather);
     c->reduce = calloc(1, sizeof *c->reduce);
     snprintf(name, sizeof name, odd ? "all-gather %d" : "gather%d.%d", stage, chunk);
-    c->gather[0] = (struct ss_bucket_mark){.collective = fixture_collective(plan, name, &cls, 1, odd)};
+    c->gather[0] =
+        (struct ss_bucket_mark){.collective = fixture_collective(plan, name, &cls, 1, odd), .first = 1};
     snprintf(name, sizeof name, odd ? "k1" : "reduce%d.%d", stage, chunk);
     c->reduce[0] = (struct ss_bucket_mark){.collective = fixture_collective(plan, name, &cls, 1, odd)};
     c->reduce[0].fraction = c->reduce[0].weight_fraction = odd ? 1.0 / 3 : 0.5;
@@ -132,7 +133,7 @@ static struct fixture *fixture_make_group(const char *name, int p, int v, int m,
     plan->schedule = f->schedule;
     plan->nclasses = n;
     plan->classes = calloc((size_t)n, sizeof *plan->classes);
-    plan->collectives = calloc((size_t)(2 * n * v + 2), sizeof *plan->collectives);
+    plan->collectives = calloc((size_t)(2 * n * v + 4), sizeof *plan->collectives);
     plan->nlinks = plan->npaths = 1;
     plan->links = calloc(1, sizeof *plan->links);
     plan->paths = calloc(1, sizeof *plan->paths);

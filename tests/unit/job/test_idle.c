@@ -86,6 +86,8 @@ static void test_idle(void)
         {"--no-align-grad-reduce --pp 4 --schedule ./a.txt --overlap-grad-reduce", "not active", 0},
         {"--no-align-grad-reduce --pp 4 --vp 2 --schedule group-interleaved --overlap-grad-reduce",
          "--no-align-grad-reduce is not active", 1},
+        {"--align-param-gather --use-distributed-optimizer --overlap-grad-reduce",
+         "--align-param-gather is not", 1},
         {"--activation-func-clamp-value 7", "--activation-func-clamp-value is not active", 1},
         {"--moe-layer-recompute", "not active without --num-experts: --moe-layer-recompute", 1},
         {"--moe-enable-deepep", "not active without --num-experts: --moe-flex-dispatcher-backend", 1},

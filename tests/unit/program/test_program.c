@@ -598,11 +598,55 @@ static void test_hooked(void)
     }
 }
 
+/* A gather of experts behind 0.25 of the forward, another of dense parameters behind 0.5. Hooks that begin the next one let it run beside
+ * the layers before it, but for the first of each group of ranks; otherwise each is waited for from its begin on. */
+static void test_gathers_begin(void)
+{
+    static const char *const want[3] = {"| gather0.0 experts more w 0.25 w 0.25 w 0.5 ",
+                                        "| gather0.0 w 0.25 experts w more 0.25 w 0.5 ",
+                                        "| gather0.0 w 0.25 experts w 0.25 more w 0.5 "};
+    for (int hooked = 0; hooked < 3; hooked++) {
+        struct fixture *f = fixture_make("1f1b", 2, 1, 2, 1, FIXTURE_DP);
+        struct ss_chunk_cost *c = &f->plan.classes[0].chunks[0];
+        struct ss_cursor cur = {0, 0};
+        const struct ss_event *ev;
+        char text[256] = "", one[128];
+        int cls = 0, more = fixture_collective(&f->plan, "more", &cls, 1, 0),
+            experts = fixture_collective(&f->plan, "experts", &cls, 1, 0);
+        double done = 0;
+        c->gather = realloc(c->gather, 3 * sizeof *c->gather);
+        c->ngather = 3;
+        c->gather[0].first = 1;
+        c->gather[1] = (struct ss_bucket_mark){.collective = experts, .fraction = 0.25, .first = 1};
+        c->gather[2] = (struct ss_bucket_mark){.collective = more, .fraction = 0.5};
+        f->plan.hooked = hooked;
+        struct ss_program *p = lower(f);
+        CU_ASSERT_FATAL(p != NULL);
+        while (done < 1 && (ev = ss_program_next(p, 0, &cur))) {
+            describe(p, 0, ev, one, sizeof one);
+            if (ev->kind == SS_EV_POST)
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", one + 5);
+            if (ev->kind == SS_EV_WAIT)
+                strcat(text, "w ");
+            if (ev->kind == SS_EV_COMPUTE && ev->amount == 0.25 && !strchr(text, '|'))
+                strcat(text, "| "); /* the step's fixed time */
+            else if (ev->kind == SS_EV_COMPUTE && strchr(text, '|')) {
+                snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", one + 8);
+                done += ev->amount;
+            }
+        }
+        CU_ASSERT_STRING_EQUAL(text, want[hooked]);
+        ss_program_free(p);
+        fixture_free(f);
+    }
+}
+
 SUITE(program)
 {
     CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
                            {"reductions that begin at once", test_aligned},
                            {"gathers that hooks begin", test_hooked},
+                           {"where gathers begin", test_gathers_begin},
                            {"imbalance of experts", test_imbalance},
                            {"events of interleaved", test_interleaved_events},
                            {"pairs can run", test_pairs_can_run},

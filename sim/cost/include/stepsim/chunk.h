@@ -18,6 +18,7 @@ struct ss_bucket_mark {
     int weight_step;        /* likewise of W, where the backward is split */
     double host;            /* s of the host from its begin of the phase until there */
     double tail;            /* of the work until there, as in struct ss_chunk_issue */
+    int first;              /* of the gathers of a group of ranks in this chunk */
     double cast;            /* s of casts of the parameters that a gather brings in 16 bit, behind it */
     int issue; /* chunk level: the host's launches since the mark before, index into plan.collectives; -1: none */
 };

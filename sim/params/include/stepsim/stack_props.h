@@ -232,10 +232,9 @@ SS_C_BEGIN
       "1: with --overlap-moe-expert-parallel-comm no backward of the first chunk begins such a reduction, "  \
       "which then waits for the last backward (Megatron core 0.14 to 0.17)")                                 \
     X(ddp_hooks, "ss.ddp.gather_hooks", COUNT, 0, 0, 2,                                                      \
-      "1: in a pipeline overlapped gathers begin in the first forward that needs them, unless an "           \
-      "interleaved schedule begins them (Megatron core from 0.9 on; --no-align-param-gather); 2: there, "    \
-      "too "                                                                                                 \
-      "(align_param_gather is off)")                                                                         \
+      "1: overlapped gathers begin in the first forward that needs them, unless an interleaved schedule "    \
+      "begins them (Megatron core from 0.9 on; --no-align-param-gather); 2: there, too "                     \
+      "(align_param_gather is off; --align-param-gather)")                                                   \
     X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 2,                                                           \
       "1: gradients are copied into buckets that are kept beside them, and back when they are reduced "      \
       "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP); 2: 16-bit "      \

@@ -174,7 +174,9 @@ struct ss_plan {
     /* 1: all stages begin to reduce the gradients of a chunk at the same time; 2: but behind the last backward
      * where that would be behind one of the first chunk */
     int aligned;
-    int hooked; /* 1: overlapped gathers begin in the first forward that needs them, one behind the other */
+    /* overlapped gathers begin 0: before the first forward, all; 1: in the first forward that needs them, one behind the other; 2: there,
+     * each when it is needed */
+    int hooked;
     /* one pass of a layer of experts on the expert group of rank 0; all zero without experts */
     struct ss_load_figures load;
     /* 1: the amounts that ranks of an expert group send each other are a matrix (docs/reference/model.md,
