@@ -26,22 +26,23 @@ struct grouping {
     struct ss_error *err;
     int gpus;     /* GPUs of a node */
     int unlike;   /* 1: links may differ from what closed forms assume */
-    int in_order; /* 1: rank r is on GPU r, and members are those of the grid, which ascend */
+    int in_order; /* 1: rank r is on GPU r, and members are those of the grid */
     struct pattern
-        *patterns; /* [place on a node]; of the communicator at hand, none where ranks are not in order */
-    int npatterns;
-    int *kept, nkept;              /* members of patterns */
-    int shapes_alone;              /* 1: nobody asks where flows go */
-    int mesh;                      /* 1: GPUs of a node are joined in pairs */
-    int n, nodes;                  /* members, and nodes that they lie on */
-    int *members;                  /* [2 * gpus of the cluster] */
-    int *node_of;                  /* [member]: number of its node among the group's nodes */
-    int *place;                    /* [member]: number among the members on its node */
-    int *count;                    /* [group node]: number of members there */
-    int *start;                    /* [group node + 1]: start of its members in by_node */
-    int *by_node;                  /* members' indices, node by node */
-    int *node_stamp;               /* [node]: number of the group that saw it last; NULL: in order */
-    int *node_index;               /* [node]: its number among the nodes of that group */
+        *patterns; /* [place on a node], of the communicator at hand; none where ranks are not in order */
+    int npatterns, nkept;
+    int *kept;        /* members of patterns */
+    int shapes_alone; /* 1: nobody asks where flows go */
+    int mesh;         /* 1: GPUs of a node are joined in pairs */
+    int n, nodes;     /* members, and nodes that they lie on */
+    int *members;     /* [2 * gpus of the cluster] */
+    int *node_of;     /* [member]: number of its node among the group's nodes */
+    int *place;       /* [member]: number among the members on its node */
+    int *count;       /* [group node]: number of members there */
+    int *start;       /* [group node + 1]: start of its members in by_node */
+    int *by_node;     /* members' indices, node by node */
+    int *node_at;     /* [node]: its number among the nodes of all groups, those of each group in a row */
+    int nodes_seen;   /* number of the first node of the group at hand, 1 or more */
+    int *room;        /* of the lists above but node_at */
     int hops[SS_HOP_COUNT], nhops; /* of the communicator at hand, which have tables */
     /* shapes of the communicator at hand */
     int single; /* the number of the shape of groups with one member, or -1 */
@@ -108,20 +109,17 @@ static int hop_width(const struct grouping *b, int hop, int n)
 /* ---- groups ---- */
 
 /* Sorts the members by node. */
-static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
+static struct ss_group_shape split_by_node(struct grouping *b)
 {
     struct ss_group_shape shape = {.n = b->n};
-    for (int i = 0, last = -1; i < b->n; i++) {
-        int node = ss_plan_gpu(b->plan, b->members[i]) / b->gpus;
-        if (b->in_order ? node != last : b->node_stamp[node] != stamp) {
-            if (!b->in_order) {
-                b->node_stamp[node] = stamp;
-                b->node_index[node] = shape.nodes;
-            }
+    b->nodes_seen += b->nodes;
+    for (int i = 0; i < b->n; i++) {
+        int *at = &b->node_at[ss_plan_gpu(b->plan, b->members[i]) / b->gpus];
+        if (*at < b->nodes_seen) {
+            *at = b->nodes_seen + shape.nodes;
             b->count[shape.nodes++] = 0;
         }
-        last = node;
-        b->node_of[i] = b->in_order ? shape.nodes - 1 : b->node_index[node];
+        b->node_of[i] = *at - b->nodes_seen;
         b->place[i] = b->count[b->node_of[i]]++;
     }
     b->nodes = shape.nodes;
@@ -295,13 +293,13 @@ static int make_table(struct grouping *b, int comm)
     return SS_OK;
 }
 
-/* Adds the group whose lowest rank is r, member by member. stamp: number of the last group of all communicators. */
-static int find_group(struct grouping *b, int comm, int r, int *stamp, int *hops)
+/* Adds the group whose lowest rank is r, member by member. */
+static int find_group(struct grouping *b, int comm, int r, int *hops)
 {
     struct ss_groups *g = b->groups;
     int number = 0, status = SS_OK;
     ss_comm_members(b->plan, comm, r, b->members, &b->n);
-    struct ss_group_shape shape = split_by_node(b, ++*stamp);
+    struct ss_group_shape shape = split_by_node(b);
     if (!*hops && wanted_hops(b, comm, b->nodes)) {
         *hops = 1;
         status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
@@ -331,7 +329,7 @@ static int find_like(struct grouping *b, int comm, int r, const struct pattern *
     return status;
 }
 
-static int add_comm(struct grouping *b, int comm, int *stamp)
+static int add_comm(struct grouping *b, int comm)
 {
     struct ss_groups *g = b->groups;
     int hops = !ss_comm_has_flows(b->plan, comm) && !ss_comm_in_closed_form(b->plan, comm),
@@ -341,41 +339,22 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
             continue;
         int r = ss_periodic_rank(g->ranks, at); /* the lowest rank of its group */
         const struct pattern *p = pattern_of(b, r);
-        status = p ? find_like(b, comm, r, p) : find_group(b, comm, r, stamp, &hops);
+        status = p ? find_like(b, comm, r, p) : find_group(b, comm, r, &hops);
     }
     return status;
 }
 
 static int make_room(struct grouping *b)
 {
-    size_t n = (size_t)b->plan->gpus, nodes = (size_t)ss_platform_nodes(b->plan->platform);
-    int **arrays[] = {&b->members, &b->node_of, &b->place, &b->count, &b->by_node};
-    for (size_t i = 0; i < SS_ARRAY_LEN(arrays); i++)
-        if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))
-            return ss_nomem(b->err);
-    b->start = malloc((nodes + 2) * sizeof *b->start);
-    if (b->in_order) {
-        b->patterns = malloc((size_t)b->gpus * sizeof *b->patterns);
-        b->kept = malloc(n * sizeof *b->kept);
-        return b->start && b->patterns && b->kept ? SS_OK : ss_nomem(b->err);
-    }
-    b->node_stamp = ss_calloc(nodes, sizeof *b->node_stamp);
-    b->node_index = malloc(nodes * sizeof *b->node_index);
-    return b->start && b->node_stamp && b->node_index ? SS_OK : ss_nomem(b->err);
-}
-
-static void free_room(struct grouping *b)
-{
-    free(b->members);
-    free(b->node_of);
-    free(b->place);
-    free(b->count);
-    free(b->by_node);
-    free(b->start);
-    free(b->node_stamp);
-    free(b->node_index);
-    free(b->patterns);
-    free(b->kept);
+    const size_t n = 2 * (size_t)b->plan->gpus + 2;
+    int **lists[] = {&b->members, &b->node_of, &b->place, &b->count, &b->by_node, &b->start, &b->kept};
+    b->room = malloc(SS_ARRAY_LEN(lists) * n * sizeof *b->room);
+    b->node_at = ss_calloc((size_t)ss_platform_nodes(b->plan->platform), sizeof *b->node_at);
+    b->patterns = malloc((size_t)b->gpus * sizeof *b->patterns);
+    for (size_t i = 0; i < SS_ARRAY_LEN(lists) && b->room; i++)
+        *lists[i] = b->room + i * n;
+    b->nodes_seen = 1;
+    return b->room && b->node_at && b->patterns ? SS_OK : ss_nomem(b->err);
 }
 
 /* Returns whether the groups' shares of links are looked for, which takes all groups (plan/shares.h). */
@@ -391,12 +370,14 @@ static int shares_links(const struct ss_plan *plan, const struct ss_groups *g)
 static int build(struct grouping *b)
 {
     struct ss_groups *g = b->groups;
-    int stamp = 0, status = make_room(b);
+    int status = make_room(b);
     g->n = b->plan->world_size / (g->ranks.block / g->ranks.period);
     for (int comm = 0; comm < SS_COMM_COUNT && !status; comm++)
         if (ss_comm_has_groups(b->plan, comm))
-            status = add_comm(b, comm, &stamp);
-    free_room(b);
+            status = add_comm(b, comm);
+    free(b->room);
+    free(b->node_at);
+    free(b->patterns);
     return status;
 }
 
