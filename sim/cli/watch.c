@@ -154,7 +154,8 @@ void cli_watch_begin(const char *what, const char *journal)
     sigaction(SIGALRM, &action, NULL);
     handle(SIGINT);
     handle(SIGTERM);
-    setitimer(ITIMER_REAL, &second, NULL);
+    if (!watched.silent)
+        setitimer(ITIMER_REAL, &second, NULL);
 }
 
 void cli_watch_show(void *ctx, int done, int all)
@@ -186,6 +187,7 @@ void cli_watch_end(void)
     const struct itimerval never = {0};
 
     setitimer(ITIMER_REAL, &never, NULL);
+    signal(SIGALRM, SIG_IGN); /* forgets one that is on its way */
     signal(SIGALRM, SIG_DFL);
     for (int i = 0; i < 2; i++) {
         const int number = i ? SIGTERM : SIGINT;

@@ -27,7 +27,7 @@ def count(program, words, workers):
         # a worker's counters begin at 0 behind its fork, where it calls prctl
         with subprocess.Popen(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "%p"), "--zero-before=prctl",
                                program, "search", *words.split(), "--unconfirmed", "--workers", str(workers)], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, env={**os.environ, "STEPSIM_DATA": ""}) as run:
+                              stderr=subprocess.DEVNULL, env={**os.environ, "STEPSIM_DATA": "", "STEPSIM_PROGRESS": "off"}) as run:
             if run.wait() not in (0, 1):
                 sys.exit("workers.py: %s: exit status %d" % (words, run.returncode))
         first, crews = 0, {name: [] for name, _ in CREWS}
