@@ -4,7 +4,7 @@
  * bench_sweep sweep LIST [N]   every configuration of the list (the first N): words to result and memory check. What was read and built is
  *                              kept for the next one, and digits are checked, both as `stepsim sweep` does
  * bench_sweep scaling [--quick]   64 to 16,384 GPUs and 8 to 1024 microbatches, every microbatch replayed; 512 to
- *                                 131,072 GPUs of a larger model
+ *                                 65,536 GPUs of a larger model
  * Prints Markdown.
  */
 #include <malloc.h>
@@ -175,7 +175,7 @@ static int series(int quick)
     int n = 0, failed = 0;
     printf("\n| every rank, 405B: GPUs | microbatches | events | CPU ms | ns an event "
            "|\n|---|---|---|---|---|\n");
-    for (int gpus = 512; gpus <= (quick ? 1024 : 131072); gpus *= 2) {
+    for (int gpus = 512; gpus <= (quick ? 1024 : 65536); gpus *= 2) {
         if (measure(1, gpus, 32, 1, &points[n])) {
             failed = 1;
             continue;
