@@ -2,6 +2,7 @@
 #include "plan/bounds.h"
 
 #include "base/base.h"
+#include "plan/order.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
@@ -150,6 +151,18 @@ static void set_chunk(const struct ss_stage_bounds *s, const double so_far[2], d
     chunk[1] = s->forward + s->backward + waits_of(s) - so_far[1];
 }
 
+/* Sets what the slots of the chunk that was added last take, `was` being the bounds without it. */
+static void set_slot(const struct ss_stage_bounds *was, const struct ss_stage_bounds *s,
+                     struct ss_slot_bounds *out)
+{
+    const double work[2] = {s->forward - was->forward, s->backward - was->backward};
+    for (int i = 0; i < 2; i++) {
+        int phase = i ? SS_PHASE_B : SS_PHASE_F;
+        out->seconds[i][0] = work[i];
+        out->seconds[i][1] = work[i] + s->waits[phase] - was->waits[phase];
+    }
+}
+
 /* Adds what nothing hides of a data-parallel communicator's collectives, on links that nobody shares. */
 static void add_replicas(const struct ss_plan_builder *b, int comm, int rank, const struct ss_rank_cost *cost,
                          struct ss_stage_bounds *out)
@@ -236,51 +249,6 @@ static double least_sent(double sent, const struct ss_chunk_cost *chunk)
     return sent;
 }
 
-/* Returns the least seconds of a message of the first rank of a stage to that of another: those on the slowest NIC of its route. */
-static double message_of(const struct ss_plan *plan, int from, int to, double bytes)
-{
-    const int stride = plan->ranks.stride[SS_AXIS_PP];
-    double seconds = 0;
-    struct ss_route way;
-    ss_platform_route(plan->platform, ss_plan_gpu(plan, from * stride), ss_plan_gpu(plan, to * stride), &way);
-    for (int i = 0; i < way.nlinks; i++) {
-        double bandwidth;
-        int kind;
-        ss_platform_link_facts(plan->platform, way.link[i], &kind, &bandwidth);
-        if (kind == SS_LINK_NIC)
-            seconds = fmax(seconds, bytes / (bandwidth * ss_link_efficiency(plan, kind)));
-    }
-    return seconds;
-}
-
-/* Sets what messages take. Files that write each link may have NICs that differ, and detours over them. */
-static void add_messages(const struct ss_plan *plan, struct ss_plan_bounds *out)
-{
-    int p = plan->schedule->stages;
-    if (p < 2 || !ss_platform_is_template(plan->platform))
-        return;
-    if (ss_job_copies_embedding(plan->job))
-        out->tied = message_of(plan, 0, p - 1, ss_plan_embedding_bytes(plan));
-    if (plan->job->moe.overlap)
-        return;
-    for (int s = 0; s + 1 < p; s++)
-        out->hops += message_of(plan, s, s + 1, out->sent);
-    out->wrap = message_of(plan, p - 1, 0, out->sent);
-}
-
-int ss_plan_bounds_group(const struct ss_job *job, int microbatches)
-{
-    int group = ss_job_chunks(job) == 1      ? 1
-                : job->microbatch_group_size ? job->microbatch_group_size
-                                             : job->pp;
-    return microbatches % group == 0 ? group : 0;
-}
-
-double ss_plan_bounds_messages(const struct ss_plan_bounds *b, int chunks)
-{
-    return 2 * (chunks * b->hops + (chunks - 1) * b->wrap);
-}
-
 /* Returns whether replicas of two stages lie alike. */
 static int same_replicas(const struct ss_plan_builder *b, int stage, int other)
 {
@@ -290,11 +258,20 @@ static int same_replicas(const struct ss_plan_builder *b, int stage, int other)
     return s.n == o.n && s.nodes == o.nodes && s.per_node == o.per_node;
 }
 
+/* Returns whether the order of all slots is worth a look: the layers are unlike, so that ranks wait for one another in each turn, and
+ * their slots follow each other as the schedule has them. */
+static int is_ordered(const struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    return job->pp > 1 && ss_plan_bounds_is_megatrons(job) && !job->moe.overlap && !job->packed.rows &&
+           !ss_layers_alike(job);
+}
+
 /* Finds the bounds of a stage. *before is the site that of the stage before it, or has stage -1, and becomes this one's; *out has the
- * bounds of the stage before it, which hold for one that is alike. */
+ * bounds of the stage before it, which hold for one that is alike. slot[chunks], which may be NULL, gets those of its slots. */
 static int find_stage(const struct ss_plan_builder *b, int stage, double pace, int exact,
-                      struct ss_rank_site *before, struct ss_stage_bounds *out, struct ss_plan_bounds *all,
-                      struct ss_error *err)
+                      struct ss_rank_site *before, struct ss_stage_bounds *out, struct ss_slot_bounds *slot,
+                      struct ss_plan_bounds *all, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     struct ss_cost_input in = ss_plan_cost_input(plan, &b->net);
@@ -304,18 +281,25 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
     int kernels = plan->experts && (unlike || plan->job->moe.overlap);
     in.any_order = 1;
     in.pairs = exact && !unlike;
-    all->loose |= all->even || (kernels && !unlike);
+    all->loose |= all->even || (kernels && !unlike) || (!exact && is_ordered(plan));
     site.pace = site.own_pace = pace;
     int alike = before->stage >= 0 && ss_stages_alike(&in, stage, before->stage) &&
                 ss_rank_site_equal(&site, before) && same_replicas(b, stage, before->stage);
     *before = site;
-    if (alike)
+    if (alike) {
+        int chunks = plan->schedule->chunks;
+        if (slot)
+            memcpy(slot, slot - chunks, (size_t)chunks * sizeof *slot);
         return SS_OK;
+    }
     memset(out, 0, sizeof *out);
     int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
     for (int k = 0; k < plan->schedule->chunks && !rc; k++) {
         double sum = out->forward + out->backward, so_far[2] = {sum, sum + waits_of(out)};
+        const struct ss_stage_bounds was = *out;
         add_chunk(&cost, k, kernels, out);
+        if (slot)
+            set_slot(&was, out, &slot[k]);
         set_chunk(out, so_far, out->last);
         if (k == 0)
             memcpy(out->first, out->last, sizeof out->first);
@@ -426,13 +410,15 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
     struct ss_rank_site site = {.stage = -1};
     struct ss_stage_bounds stage;
     double way[2] = {0}, whole[2] = {0};
-    int microbatches = b->plan->microbatches, rc = SS_OK;
+    int microbatches = b->plan->microbatches, rc = SS_OK, chunks = b->plan->schedule->chunks;
+    struct ss_slot_bounds *slot =
+        exact && is_ordered(b->plan) ? ss_calloc((size_t)p * (size_t)chunks, sizeof *slot) : NULL;
     for (int s = 0; s < p && !rc; s++) {
         if (out->even && s > middle && s < last) {
             out->all += out->stage[1].split;
             continue;
         }
-        rc = find_stage(b, s, pace, exact, &site, &stage, out, err);
+        rc = find_stage(b, s, pace, exact, &site, &stage, slot ? slot + s * chunks : NULL, out, err);
         out->all += stage.split;
         if (!out->even)
             pass(&stage, microbatches, way, ss_plan_bounds_warmup(b->plan->job, s, microbatches), out);
@@ -450,9 +436,12 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
             raise(&out->stage[1], &stage);
     }
     if (!rc)
-        add_messages(b->plan, out);
+        ss_plan_bounds_add_messages(b->plan, out);
     if (!rc && !out->even)
         pass_whole(b->plan, whole, &stage, out);
+    if (!rc && slot)
+        rc = ss_order_least(b->plan, slot, b->options->cache, out->passing, err);
+    free(slot);
     if (!out->even)
         out->stage[1].activations = out->stage[1].chunk = out->stage[1].logits = out->stage[1].extra = 0;
     return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole way for one job: schedule, plan, program, replay, result. */
 #include "base/base.h"
+#include "plan/order.h"
 #include "result/build.h"
 #include "result/level.h"
 #include "result/links.h"
@@ -11,47 +12,6 @@
 #include "stepsim/job.h"
 #include "stepsim/result.h"
 #include "stepsim/stack.h"
-
-static const char *schedule_name(const struct ss_job *job, int chunks)
-{
-    if (job->schedule[0] && strcmp(job->schedule, "auto") != 0)
-        return job->schedule;
-    return ss_schedule_default(chunks);
-}
-
-/* Returns the chunks that the job asks for; a schedule made for one number of chunks has that one. */
-static int schedule_chunks(const struct ss_job *job)
-{
-    int asked = ss_job_chunks(job);
-    return asked > 1 ? asked : ss_schedule_chunks(schedule_name(job, asked), asked);
-}
-
-/* Without the flag N = p; 0 is what says that the release knows the case m = p. */
-static int group_size(const struct ss_job *job, const struct ss_stack *stack)
-{
-    int asked = job->microbatch_group_size;
-    return asked || stack->pp_all_warmup > 0 ? asked : job->pp;
-}
-
-static int build_schedule(const struct ss_scenario *s, struct ss_cache *cache, struct ss_schedule **out,
-                          struct ss_error *err)
-{
-    const struct ss_job *job = s->job;
-    struct ss_schedule_params params = {
-        .stages = job->pp,
-        .chunks = schedule_chunks(job),
-        .microbatches = ss_job_microbatches(job, s->world_size),
-        .microbatch_group_size = group_size(job, s->stack),
-        .overlap_p2p = ss_job_overlaps_p2p(job, s->stack),
-        .paired = job->moe.overlap && job->model.num_experts > 0,
-    };
-
-    if (ss_schedule_is_file(job->schedule))
-        return ss_schedule_load(job->schedule, out, err);
-    if (job->packed.law != SS_PACKED_NONE) /* microbatches differ */
-        return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
-    return ss_schedule_build_kept(schedule_name(job, params.chunks), &params, cache, out, err);
-}
 
 /* Where nothing makes the ranks wait for each other they run on into the next iteration. */
 static int without_barrier(const struct ss_plan *plan)
@@ -269,8 +229,9 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     memset(out, 0, sizeof *out);
     SS_TRY(check_options(options, err));
     out->scenario = s;
-    rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
-                           : build_schedule(s, options->cache, &out->schedule, err);
+    rc = options->schedule
+             ? ss_schedule_copy(options->schedule, &out->schedule, err)
+             : ss_order_build(s->job, s->stack, s->world_size, options->cache, &out->schedule, err);
     SS_THEN(rc, simulate_near(s, options, out, &spread, err));
     if (!rc && options->plan.draw_spread)
         rc = find_even(s, options, &out->plan->even_s, err);

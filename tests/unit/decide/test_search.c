@@ -450,13 +450,14 @@ static void test_bounds(void)
         check_bounds(bounded[i].job, bounded[i].varied, bounded[i].least_front, bounded[i].few);
 }
 
-/* A search replays half as many layouts again as it shows, at most: messages between stages, and gradients of an embedding that two
- * stages have, are part of a bound; what fits is known as soon as it is predicted. */
+/* A search replays half as many layouts again as it shows, at most: messages between stages, gradients of an embedding that two stages
+ * have, and waits of stages with unlike layers are part of a bound; what fits is known as soon as it is predicted. */
 static void test_few(void)
 {
     static const char *const jobs[] = {
         "--platform a100 --model gpt3-22b --bf16 --seq 2048 --gbs 64 --nodes 4 --cp 1",
         "--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 --cp 1",
+        "--platform h20 --model nemotron-h-8b --bf16 --seq 8192 --gbs 64 --nodes 2 --cp 1",
         "--platform gb200 --model nemotron-3-nano-30b-a3b --bf16 --seq 8192 --gbs 128 --nodes 4 --cp 1"};
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         struct ss_find_result *f = search_all(jobs[i], i ? "mbs=1,2" : "mbs=1,2,4,8", 0);

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "plan/bounds.h"
+#include "plan/order.h"
 #include "plan/plan_internal.h"
 #include "stepsim/cache.h"
 #include "stepsim/import.h"
@@ -184,11 +185,31 @@ static void test_places(void)
     ss_cache_close(cache);
 }
 
+/* Two microbatches through two stages, the second of which takes twice as long: F of the first stage at 0 and 1, F B F B of the second
+ * from 1 to 9, the last B of the first from 9 to 10. With waits of 1 before each slot of the first stage: F at 0 and 2, the second from
+ * 2 to 10, the last B to 12. Each rank alone has 4 and 8, and the ways of one microbatch 2 beside 8. */
+static void test_order(void)
+{
+    const struct ss_slot_bounds slot[2] = {{{{1, 2}, {1, 2}}}, {{{2, 2}, {2, 2}}}};
+    struct ss_scenario *s = open_job(
+        "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --tp 4 --pp 2 --mbs 1 --gbs 2");
+    struct ss_schedule few = {.stages = 2, .chunks = 1, .microbatches = 1};
+    struct ss_plan plan = {.job = s->job, .stack = s->stack, .world_size = s->world_size, .schedule = &few};
+    double passing[2] = {0, 20};
+    CU_ASSERT_EQUAL(ss_order_least(&plan, slot, NULL, passing, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(passing[0], 10, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(passing[1], 20, 0); /* only raised */
+    passing[1] = 0;
+    CU_ASSERT_EQUAL(ss_order_least(&plan, slot, NULL, passing, NULL), 0);
+    CU_ASSERT_DOUBLE_EQUAL(passing[1], 12, 1e-9);
+    ss_scenario_free(s);
+}
+
 SUITE(bounds)
 {
     CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead}, {"messages", test_messages},
                            {"group", test_group},   {"kept", test_kept},   {"places", test_places},
-                           CU_TEST_INFO_NULL};
+                           {"order", test_order},   CU_TEST_INFO_NULL};
     (void)argc;
     (void)argv;
     return suite_run("bounds", NULL, NULL, tests);

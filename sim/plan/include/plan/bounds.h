@@ -14,6 +14,7 @@ struct ss_job;
 struct ss_stack;
 struct ss_platform;
 struct ss_cache;
+struct ss_plan;
 
 /* Bounds of one rank of a pipeline stage. */
 struct ss_stage_bounds {
@@ -83,6 +84,9 @@ int ss_plan_bounds_is_megatrons(const struct ss_job *job);
 int ss_plan_bounds_p2p(const struct ss_job *job, const struct ss_stack *stack);
 /* Returns how many microbatches follow each other on a chunk in Megatron's orders; 0: in groups that are not equal. */
 int ss_plan_bounds_group(const struct ss_job *job, int microbatches);
+/* Sets what messages of a plan take, each on links of its own. Files that write each link may have NICs that differ, and detours over
+ * them: these have none. */
+void ss_plan_bounds_add_messages(const struct ss_plan *plan, struct ss_plan_bounds *out);
 /* Returns the s of all messages between which a microbatch passes all chunks, and of as many back. */
 double ss_plan_bounds_messages(const struct ss_plan_bounds *b, int chunks);
 /* Returns how many forwards a rank of a stage runs before its first backward in Megatron's orders. */
