@@ -45,8 +45,7 @@ static int bad_choice(const struct ss_table_row *r, const struct ss_table_column
 }
 
 /* Frameworks whose stack refines the one that tables name for what frameworks of their kind share, with the
- * kernels that the row's note names: the first row that fits, without a note the framework's first. Each splits
- * layers over the pipeline by their weight, whether they divide by its stages or not. */
+ * kernels that the row's note names: the first row that fits, without a note the framework's first. */
 static const struct {
     const char *framework, *shared, *kernels, *own;
 } refined[] = {
@@ -79,7 +78,7 @@ const char *ss_table_stack(const struct ss_table_row *r)
 
 bool ss_table_splits_unevenly(const struct ss_table_row *r)
 {
-    return refined_by(r) >= 0;
+    return !strncmp(ss_table_field(r, "framework"), refined[0].framework, strlen(refined[0].framework));
 }
 
 /* Words with blanks between. */

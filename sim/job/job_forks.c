@@ -125,12 +125,37 @@ static int complete_noops(struct ss_finish *f)
     return SS_OK;
 }
 
+/* Stages of equally many modules, the first ones of one more (pipe_partition_uniform of scaling's
+ * core/nn/parallel_module/pipeline_partitioning.py): the first module is the embedding, the last ones are the border behind the layers. */
+static int complete_modules(struct ss_finish *f)
+{
+    struct ss_job *job = f->job;
+    int border = (int)f->stack->pp_modules, modules = job->model.num_layers + border, pp = job->pp,
+        least = modules / pp - (border - 1), split = ss_job_has_stage_layers(job) || ss_job_chunks(job) > 1;
+
+    if (!border || pp == 1 || split)
+        return SS_OK;
+    if (least < 0)
+        return ss_job_refuse(f,
+                             "--pp %d: %s has equally many modules on each stage, and the %d behind the "
+                             "layers do not fit on one",
+                             pp, f->stack->name, border - 1);
+    if (pp > SS_LAYOUT_MAX)
+        return ss_job_refuse(f, "--pp %d: at most %d stages", pp, SS_LAYOUT_MAX);
+    job->layout.n = pp;
+    for (int i = 0; i < pp; i++)
+        job->layout.layers[i] =
+            (short)(modules / pp + (i < modules % pp) - (i == 0) - (i == pp - 1 ? border - 1 : 0));
+    return SS_OK;
+}
+
 int ss_job_complete_padding(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
 
     if (f->asked->noop_layers.n)
         return complete_noops(f);
+    SS_TRY(complete_modules(f));
     int each = (job->model.num_layers + job->pp - 1) / job->pp,
         last = job->model.num_layers - each * (job->pp - 1);
 

@@ -48,6 +48,12 @@ static void test_stages(void)
         {"--num-layers 13 --pp 4 --allow-padding-num-layers", "1"},
         {"--num-layers 16 --pp 4 --allow-padding-num-layers", "0"},
         {"--num-layers 14 --pp 1 --allow-padding-num-layers", "0"},
+        /* scaling's: embedding, layers, norm and output layer are 43 modules, 11 11 11 10; of 2 stages 22 and 21; 63 are 4 on 15 of 16, 3 on the last */
+        {"--num-layers 40 --pp 4 --stack aleph-alpha-2023", "10 11 11 8"},
+        {"--num-layers 40 --pp 2 --stack aleph-alpha-2023-torch", "21 19"},
+        {"--num-layers 60 --pp 16 --stack aleph-alpha-2023", "3 4 4 4 4 4 4 4 4 4 4 4 4 4 4 1"},
+        {"--num-layers 16 --pp 4 --stack aleph-alpha-2023 --num-layers-per-virtual-pipeline-stage 2", "16"},
+        {"--num-layers 16 --pp 4 --stack aleph-alpha-2023 --decoder-last-pipeline-num-layers 1", "16"},
         {"--num-layers 14 --pp 4 --pp-partition-method type:transformer --allow-padding-num-layers", "2"},
     };
 
@@ -153,6 +159,9 @@ static void test_refused(void)
 {
     static const char *const rows[][2] = {
         {"--num-layers 16 --pp 4 --noop-layers 16", "--noop-layers 16: the layers are 0 to 15"},
+        {"--num-layers 4 --pp 4 --stack aleph-alpha-2023",
+         "--pp 4: aleph-alpha-2023 has equally many modules on each stage, and the 2 behind the layers do "
+         "not fit on one"},
         {"--num-layers 15 --pp 4 --noop-layers 3", "15 layers are none of 4"},
         {"--num-layers 2 --glu-activation x", "swiglu, geglu, reglu or liglu"},
         {"--num-layers 16 --pp 4 --pp-partition-method uniform", "are modelled"},

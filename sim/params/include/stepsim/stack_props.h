@@ -206,6 +206,9 @@ SS_C_BEGIN
     X(pp_scatter_gather, "ss.pp.scatter_gather", COUNT, 0, 0, 1,                                             \
       "without sequence parallelism each tensor rank sends its share of an activation to the next pipeline " \
       "stage, which gathers it (Narayanan et al., 2021)")                                                    \
+    X(pp_modules, "ss.pp.modules", COUNT, 0, 0, 8,                                                           \
+      "modules beside the layers where stages have equally many modules: the embedding, and behind the "     \
+      "layers the norm, the output layer (scaling: 3); 0: stages have equally many layers")                  \
     X(pp_overlap, "ss.pp.overlap", COUNT, 1, 0, 1,                                                           \
       "the interleaved schedule's sends and receives run in the background, unless the job says no")         \
     X(pp_all_warmup, "ss.pp.all_warmup", COUNT, 1, 0, 1,                                                     \
