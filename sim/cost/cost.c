@@ -71,8 +71,10 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
         products = gemm(c, p, rows, a->sequence, a->d_v, 0, sms, 1, aligned) + context +
                    2 * gemm(c, p, rows, a->d, a->sequence, 0, sms, 1, aligned);
     *forward = scores + context +
-               ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
-    *backward = products + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
+               ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches) +
+               ss_cost_strided(c, op->forward_strided, op->strided_bytes);
+    *backward = products + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels) +
+                ss_cost_strided(c, op->backward_strided, op->strided_bytes);
 }
 
 /* Prices flash and fused attention at their measured rates, and the corrections between ring steps. */

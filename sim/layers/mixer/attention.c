@@ -39,6 +39,8 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
         square * s->e * (s->e < 4 ? s->stack->unfused_passes_bwd : s->stack->fp32_passes_bwd);
     op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
+    ss_op_strided(op, s->stack->unfused_strided * square, s->stack->unfused_strided * square, 2 * s->e);
+    op->forward_bytes += s->stack->unfused_mask_bytes * s->tokens * s->sequence;
     /* Transformer Engine's scores and the softmax's output; Megatron's own scores are in a buffer that stays */
     op->forward_fresh = (1 + (s->stack->unfused_te > 0)) * square * s->e;
     /* The mask is one square for the whole batch; gradients of Q and K are read and written. */

@@ -158,6 +158,36 @@ static void test_unfused_passes(void)
     }
 }
 
+/* PyTorch's operators in Aleph Alpha's scaling: 8 and 11 squares of scores, one of them with a mask for all heads, each way, and 10 B an
+ * element of the mask. At 1e11 strided elements a second a square of 2^29 scores takes 5.36870912 ms, less the traffic of 4 B
+ * each, which is counted. */
+static void test_unfused_torch(void)
+{
+    const double scores = 2 * 4096.0 * 4096 * 16;
+    struct setting t;
+    setting_make(&t);
+    t.job.attention = SS_ATTENTION_UNFUSED;
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("aleph-alpha-2023-torch", NULL, &t.stack, NULL), 0);
+    struct ss_ops ops = layer_of(&t, DENSE);
+    const struct ss_op *op = find(&ops, "core attention");
+    CU_ASSERT_EQUAL(op->forward_bytes, 8 * 2 * scores + 10.0 * 2 * 4096 * 4096);
+    CU_ASSERT_EQUAL(op->backward_bytes, 11 * 2 * scores);
+    CU_ASSERT_EQUAL(op->forward_strided, scores);
+    CU_ASSERT_EQUAL(op->backward_strided, scores);
+    CU_ASSERT_EQUAL(op->strided_bytes, 4);
+
+    struct ss_layer_cost with, without;
+    t.card.strided_rate = 1e11 / t.card.sm_count;
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &with);
+    t.stack.unfused_strided = 0;
+    ops = layer_of(&t, DENSE);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &without);
+    double more = 5.36870912e-3 - 4 * scores / (t.card.hbm_bandwidth * t.card.hbm_efficiency);
+    CU_ASSERT_DOUBLE_EQUAL(with.forward[SS_LABEL_COMPUTE] - without.forward[SS_LABEL_COMPUTE], more, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(with.input_grad[SS_LABEL_COMPUTE] - without.input_grad[SS_LABEL_COMPUTE], more,
+                           1e-9);
+}
+
 static double forward_flops(const struct ss_ops *ops)
 {
     double sum = 0;
@@ -392,6 +422,7 @@ SUITE(attention)
                            {"bytes of a ring", test_ring_bytes},
                            {"unfused attention of Transformer Engine", test_unfused_te},
                            {"passes of unfused attention", test_unfused_passes},
+                           {"unfused attention of PyTorch's operators", test_unfused_torch},
                            {"latent attention of full rank", test_latent_full_rank},
                            {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},
                            {"latent attention, tensor parallel", test_latent_tensor_parallel},

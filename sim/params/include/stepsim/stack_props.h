@@ -44,6 +44,10 @@ SS_C_BEGIN
     X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40,                             \
       "times that unfused attention moves the score matrix through HBM, forward")                            \
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward")      \
+    X(unfused_strided, "ss.attention.unfused.strided", NONE, 0, 0, 4,                                        \
+      "times that each direction makes the score matrix of operands of which one, the mask, is broadcast")   \
+    X(unfused_mask_bytes, "ss.attention.unfused.mask_bytes", NONE, 0, 0, 100,                                \
+      "bytes that a forward moves for each element of the mask, which it makes")                             \
     X(fp32_passes_fwd, "ss.attention.unfused.fp32_forward", NONE, 6, 1, 40,                                  \
       "the same in fp32, forward: no kernel fuses its softmax")                                              \
     X(fp32_passes_bwd, "ss.attention.unfused.fp32_backward", NONE, 9, 1, 40, "the same, backward")           \
