@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -44,18 +45,26 @@ def group_cpu(group):
     return took
 
 
-def wait(process, most):
-    """Waits for a process; where its group takes more than `most` s of processor time, ends it. What it took, and whether it came to its end."""
-    while most:
-        done, status, used = os.wait4(process.pid, os.WNOHANG)
-        if done:
-            return status, used, True
-        if group_cpu(process.pid) > most:
-            os.killpg(process.pid, signal.SIGTERM)
-            return 0, os.wait4(process.pid, 0)[2], False
-        time.sleep(0.05)
-    _, status, used = os.wait4(process.pid, 0)
-    return status, used, True
+class Limit:
+    """with Limit(process, most) as l: looks each second whether its group took more than `most` s of processor time, and ends it then: l.over."""
+
+    def __init__(self, process, most):
+        self.process, self.most, self.over, self.done = process, most, False, threading.Event()
+
+    def watch(self):
+        while not self.done.wait(1):
+            if group_cpu(self.process.pid) > self.most:
+                self.over = True
+                os.killpg(self.process.pid, signal.SIGTERM)
+                return
+
+    def __enter__(self):
+        if self.most:
+            threading.Thread(target=self.watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
 
 
 def run(words, most=0, stderr=subprocess.STDOUT, **options):
@@ -64,13 +73,14 @@ def run(words, most=0, stderr=subprocess.STDOUT, **options):
     with tempfile.TemporaryFile() as out:
         start = time.monotonic()
         process = subprocess.Popen(words, stdout=out, stderr=stderr, start_new_session=True, **options)
-        status, used, ended = wait(process, most)
+        with Limit(process, most) as limit:
+            _, status, used = os.wait4(process.pid, 0)
         wall = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         text = out.read().decode("utf-8", "replace")
-    if not ended:
-        return used.ru_utime + used.ru_stime, float("nan"), float("nan"), ""
+    if limit.over:
+        return max(most, used.ru_utime + used.ru_stime), float("nan"), float("nan"), ""
     if process.returncode not in (0, 1):
         sys.exit("%s: exit status %d\n%s" % (" ".join(words), process.returncode, text[-2000:]))
     return used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024, text
