@@ -4,6 +4,8 @@
 
 #include "ask/ask.h"
 #include "base/base.h"
+#include "stepsim/job.h"
+#include "stepsim/schedule.h"
 
 #define MOST_COMMANDS 16
 
@@ -15,19 +17,20 @@ static const struct {
     const char *name;
     int command; /* enum ss_ask_command */
     ss_ask_answer *answer;
+    enum { NOTHING, OPERANDS, REQUEST, JOB } reads; /* of the words, before the answer is written */
 } commands[] = {
-    {"run", SS_ASK_RUN, ss_ask_run},
-    {"plan", SS_ASK_PLAN, ss_ask_plan},
-    {"explain", SS_ASK_EXPLAIN, ss_ask_explain},
-    {"check", SS_ASK_CHECK, ss_ask_check},
-    {"compare", SS_ASK_COMPARE, ss_ask_compare},
-    {"sweep", SS_ASK_SWEEP, ss_ask_sweep},
-    {"search", SS_ASK_SEARCH, ss_ask_search},
-    {"capacity", SS_ASK_CAPACITY, ss_ask_capacity},
-    {"validate", SS_ASK_VALIDATE, ss_ask_validate},
-    {"list", SS_ASK_NONE, ss_ask_list},
-    {"doctor", SS_ASK_NONE, ss_ask_doctor},
-    {"version", SS_ASK_NONE, ss_ask_version},
+    {"run", SS_ASK_RUN, ss_ask_run, JOB},
+    {"plan", SS_ASK_PLAN, ss_ask_plan, JOB},
+    {"explain", SS_ASK_EXPLAIN, ss_ask_explain, JOB},
+    {"check", SS_ASK_CHECK, ss_ask_check, JOB},
+    {"compare", SS_ASK_COMPARE, ss_ask_compare, NOTHING},
+    {"sweep", SS_ASK_SWEEP, ss_ask_sweep, REQUEST},
+    {"search", SS_ASK_SEARCH, ss_ask_search, REQUEST},
+    {"capacity", SS_ASK_CAPACITY, ss_ask_capacity, REQUEST},
+    {"validate", SS_ASK_VALIDATE, ss_ask_validate, OPERANDS},
+    {"list", SS_ASK_NONE, ss_ask_list, OPERANDS},
+    {"doctor", SS_ASK_NONE, ss_ask_doctor, NOTHING},
+    {"version", SS_ASK_NONE, ss_ask_version, NOTHING},
 };
 
 static int unknown(const char *name, struct ss_error *err)
@@ -43,6 +46,16 @@ static int unknown(const char *name, struct ss_error *err)
 
 /* Commands of one job, which take what was read before. */
 #define KEPT (SS_ASK_RUN | SS_ASK_PLAN | SS_ASK_EXPLAIN | SS_ASK_CHECK)
+
+/* The words, the scenario and the bands of a command of one job. */
+static int read_job(struct ss_ask *a, struct ss_error *err)
+{
+    SS_TRY(ss_ask_read(a, a->n, a->words, err));
+    SS_TRY(ss_ask_scenario(a, err));
+    if (ss_schedule_is_file(a->scenario->job->schedule))
+        SS_TRY(ss_files_add(&a->files, a->scenario->job->schedule, err));
+    return ss_ask_bands(a, err);
+}
 
 /* Runs the command with words that it may move. */
 static int answer(struct ss_asker *asker, int n, const char *const *words,
@@ -64,6 +77,9 @@ static int answer(struct ss_asker *asker, int n, const char *const *words,
     SS_NEED(moved, err);
     memcpy(moved, words + 1, (size_t)(n - 1) * sizeof *moved);
     int rc = ss_ask_init(&a, commands[i].command, err);
+    a.n = n - 1;
+    a.words = moved;
+    a.out = out;
     if (watcher->watch) {
         a.watcher = *watcher;
         a.workers.stop = ss_ask_stop;
@@ -71,7 +87,12 @@ static int answer(struct ss_asker *asker, int n, const char *const *words,
     }
     if (asker && (commands[i].command & KEPT))
         SS_THEN(rc, ss_shelf_take(asker->shelves, NULL, &a.shelf, err));
-    SS_THEN(rc, commands[i].answer(&a, n - 1, moved, out, status, err));
+    SS_THEN(rc, commands[i].reads == JOB        ? read_job(&a, err)
+                : commands[i].reads == REQUEST  ? ss_ask_read(&a, a.n, a.words, err)
+                : commands[i].reads == OPERANDS ? ss_ask_operands(&a, err)
+                                                : SS_OK);
+    SS_THEN(rc, commands[i].answer(&a, err));
+    *status = a.status;
     /* what the reader of a launch script noted tells why its words make no job */
     if (rc && !err->hint[0] && a.request.notes.n)
         ss_copy(err->hint, sizeof err->hint, a.request.notes.text[0]);

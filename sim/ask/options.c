@@ -211,6 +211,8 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)
 
 void ss_ask_end(struct ss_ask *a)
 {
+    ss_run_free(&a->run);
+    ss_scenario_free(a->scenario);
     ss_request_free(&a->request);
     ss_request_free(&a->told);
     ss_request_free(&a->with);
@@ -301,20 +303,22 @@ int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *er
     return rc;
 }
 
-int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_error *err)
+int ss_ask_operands(struct ss_ask *a, struct ss_error *err)
 {
-    *left = 0;
-    for (int i = 0; i < n;) {
-        const struct option *o = find(a, words[i]);
-        int used = 1, rc = o ? take(a, o, n - i, words + i, &used, err) : SS_OK;
-        if (!rc && !o && words[i][0] == '-')
-            rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown option %.60s", words[i]);
-        if (rc)
-            return rc;
-        if (!o)
-            words[(*left)++] = words[i];
+    int left = 0;
+
+    for (int i = 0; i < a->n;) {
+        const struct option *o = find(a, a->words[i]);
+        int used = 1;
+        if (o)
+            SS_TRY(take(a, o, a->n - i, a->words + i, &used, err));
+        else if (a->words[i][0] == '-')
+            return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown option %.60s", a->words[i]);
+        else
+            a->words[left++] = a->words[i];
         i += used;
     }
+    a->n = left;
     return SS_OK;
 }
 
@@ -332,18 +336,14 @@ int ss_ask_bands(struct ss_ask *a, struct ss_error *err)
     return rc;
 }
 
-int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error *err)
+int ss_ask_scenario(struct ss_ask *a, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
 
-    return a->shelf ? ss_shelf_build(a->shelf, &a->request, &a->files, out, err)
-                    : ss_scenario_build(&a->request, &how, out, err);
-}
-
-int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err)
-{
+    SS_TRY(a->shelf ? ss_shelf_build(a->shelf, &a->request, &a->files, &a->scenario, err)
+                    : ss_scenario_build(&a->request, &how, &a->scenario, err));
     if (a->how.replicas >= 0 && !is_given(a, "--jitter"))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "--replicas without --jitter" SS_HINT "add --jitter SIGMA");
-    return ss_run_words_finish(&a->how, s, &a->files, err);
+    return ss_run_words_finish(&a->how, a->scenario, &a->files, err);
 }

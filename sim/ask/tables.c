@@ -23,25 +23,21 @@ static void tell(void *ctx, int done, int all, const char *id)
     ss_ask_tell(ctx, done, all);
 }
 
-int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+int ss_ask_validate(struct ss_ask *a, struct ss_error *err)
 {
     struct ss_validate_options options = {.engine = SS_ENGINE_NATIVE};
     const char *tables[MOST_TABLES] = {"runs"};
     struct ss_validation *v = NULL;
-    int ntables, rc = ss_ask_operands(a, n, words, &ntables, err);
+    const int ntables = a->n ? a->n : 1;
 
-    (void)status;
-    if (!rc && ntables > (a->coverage ? 1 : MOST_TABLES))
-        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "too many tables");
-    if (!rc && a->coverage && a->regret)
-        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "--regret beside --coverage, which predicts nothing");
-    if (rc)
-        return rc;
+    if (a->n > (a->coverage ? 1 : MOST_TABLES))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "too many tables");
+    if (a->coverage && a->regret)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--regret beside --coverage, which predicts nothing");
     if (a->coverage)
-        return write_coverage(ntables ? words[0] : NULL, out, err);
-    for (int i = 0; i < ntables; i++)
-        tables[i] = words[i];
-    ntables = ntables ? ntables : 1;
+        return write_coverage(a->n ? a->words[0] : NULL, a->out, err);
+    for (int i = 0; i < a->n; i++)
+        tables[i] = a->words[i];
     for (int i = 0; i < ntables; i++)
         if (!strcmp(tables[i], "runs") && !a->regret)
             options.timer_rows = "gpt2-timers";
@@ -50,42 +46,35 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     options.workers = a->workers;
     options.progress = tell;
     options.ctx = &a->watcher;
-    rc = ss_validate(tables, ntables, &options, &v, err);
-    SS_THEN(rc, (a->regret ? ss_regret_write_json : ss_validation_write_json)(v, out, err));
+    int rc = ss_validate(tables, ntables, &options, &v, err);
+    SS_THEN(rc, (a->regret ? ss_regret_write_json : ss_validation_write_json)(v, a->out, err));
     ss_validation_free(v);
     return rc;
 }
 
-int ss_ask_list(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+int ss_ask_list(struct ss_ask *a, struct ss_error *err)
 {
-    int left, rc = ss_ask_operands(a, n, words, &left, err);
-
-    (void)status;
-    if (!rc && left > 1)
-        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "list takes one word at most");
-    return rc ? rc : ss_report_list(left ? words[0] : NULL, &(struct ss_display){.json = 1}, out, err);
+    if (a->n > 1)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "list takes one word at most");
+    return ss_report_list(a->n ? a->words[0] : NULL, &(struct ss_display){.json = 1}, a->out, err);
 }
 
-int ss_ask_version(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+int ss_ask_version(struct ss_ask *a, struct ss_error *err)
 {
-    (void)a;
-    (void)words;
-    (void)status;
-    if (n)
+    if (a->n)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "version takes no words");
-    fprintf(out, "{\n  \"schema_version\": %d,\n  \"version\": \"%s\"\n}\n", SS_SCHEMA_VERSION, ss_version());
+    fprintf(a->out, "{\n  \"schema_version\": %d,\n  \"version\": \"%s\"\n}\n", SS_SCHEMA_VERSION,
+            ss_version());
     return SS_OK;
 }
 
-int ss_ask_doctor(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+int ss_ask_doctor(struct ss_ask *a, struct ss_error *err)
 {
     struct ss_doctor doctor;
 
-    (void)a;
-    (void)words;
-    if (n)
+    if (a->n)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "doctor takes no words");
     ss_doctor_run(&doctor);
-    *status = !doctor.healthy;
-    return ss_doctor_write(&doctor, 1, out, err);
+    a->status = !doctor.healthy;
+    return ss_doctor_write(&doctor, 1, a->out, err);
 }

@@ -4,11 +4,10 @@
 #include "serve/answer.h"
 #include "stepsim/report.h"
 
-static int write_choices(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
+static int write_choices(struct ss_question *q, struct ss_error *err)
 {
-    (void)status;
     (void)err;
-    fputs(q->page->choices, out);
+    fputs(q->page->choices, q->out);
     return SS_OK;
 }
 
@@ -21,7 +20,7 @@ static void write_scripts(FILE *out)
 }
 
 /* The style sheet and the scripts stand where the page names them. */
-static int write_page(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
+static int write_page(struct ss_question *q, struct ss_error *err)
 {
     static const struct {
         const char *mark;
@@ -29,39 +28,49 @@ static int write_page(const struct ss_question *q, FILE *out, int *status, struc
     } parts[] = {{"/*style*/", ss_serve_look_css}, {"/*script*/", write_scripts}};
     const char *at = ss_serve_page_html;
 
-    (void)q;
-    (void)status;
     (void)err;
     for (size_t i = 0; i < SS_ARRAY_LEN(parts); i++) {
         const char *mark = strstr(at, parts[i].mark);
-        fwrite(at, 1, (size_t)(mark - at), out);
-        parts[i].write(out);
+        fwrite(at, 1, (size_t)(mark - at), q->out);
+        parts[i].write(q->out);
         at = mark + strlen(parts[i].mark);
     }
-    fputs(at, out);
+    fputs(at, q->out);
     return SS_OK;
 }
 
-static const struct {
+static int write_nothing(struct ss_question *q, struct ss_error *err)
+{
+    q->status = NOT_FOUND;
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "the page has no such address");
+}
+
+#define JSON "application/json"
+#define TEXT "; charset=utf-8"
+
+static const struct address {
     const char *path, *type, *save_as;
     ss_answer *write;
+    enum { NOTHING, WORDS, SCENARIO } reads; /* of the job, before the answer is written */
+    enum ss_answer_form form;
 } addresses[] = {
-    {"/", "text/html; charset=utf-8", NULL, write_page},
-    {"/choices.json", "application/json", NULL, write_choices},
-    {"/run.json", "application/json", NULL, ss_answer_run},
-    {"/sweep.json", "application/json", NULL, ss_answer_sweep},
-    {"/sweep.csv", "text/csv; charset=utf-8", "sweep.csv", ss_answer_sweep_csv},
-    {"/sweep.svg", "image/svg+xml", "sweep.svg", ss_answer_sweep_svg},
-    {"/nodes.json", "application/json", NULL, ss_answer_nodes},
-    {"/nodes.csv", "text/csv; charset=utf-8", "nodes.csv", ss_answer_nodes_csv},
-    {"/nearest.json", "application/json", NULL, ss_answer_nearest},
-    {"/fastest.json", "application/json", NULL, ss_answer_fastest},
-    {"/explain.json", "application/json", NULL, ss_answer_explain},
-    {"/timeline.svg", "image/svg+xml", NULL, ss_answer_timeline},
-    {"/import.json", "application/json", NULL, ss_answer_import},
-    {"/report.html", "text/html; charset=utf-8", "report.html", ss_answer_report},
-    {"/job.args", "text/plain; charset=utf-8", "job.args", ss_answer_args},
+    {"/", "text/html" TEXT, NULL, write_page, NOTHING, 0},
+    {"/choices.json", JSON, NULL, write_choices, NOTHING, 0},
+    {"/run.json", JSON, NULL, ss_answer_run, SCENARIO, 0},
+    {"/sweep.json", JSON, NULL, ss_answer_sweep, WORDS, SS_ANSWER_JSON},
+    {"/sweep.csv", "text/csv" TEXT, "sweep.csv", ss_answer_sweep, WORDS, SS_ANSWER_CSV},
+    {"/sweep.svg", "image/svg+xml", "sweep.svg", ss_answer_sweep, WORDS, SS_ANSWER_SVG},
+    {"/nodes.json", JSON, NULL, ss_answer_nodes, WORDS, SS_ANSWER_JSON},
+    {"/nodes.csv", "text/csv" TEXT, "nodes.csv", ss_answer_nodes, WORDS, SS_ANSWER_CSV},
+    {"/nearest.json", JSON, NULL, ss_answer_nearest, WORDS, 0},
+    {"/fastest.json", JSON, NULL, ss_answer_fastest, WORDS, 0},
+    {"/explain.json", JSON, NULL, ss_answer_explain, SCENARIO, 0},
+    {"/timeline.svg", "image/svg+xml", NULL, ss_answer_timeline, SCENARIO, 0},
+    {"/import.json", JSON, NULL, ss_answer_import, WORDS, 0},
+    {"/report.html", "text/html" TEXT, "report.html", ss_answer_report, SCENARIO, 0},
+    {"/job.args", "text/plain" TEXT, "job.args", ss_answer_args, WORDS, 0},
 };
+static const struct address nowhere = {"", JSON, NULL, write_nothing, NOTHING, 0};
 
 /* Writes only the name of a file, without its path. */
 static int write_error(const struct ss_error *e, FILE *out)
@@ -74,40 +83,40 @@ static int write_error(const struct ss_error *e, FILE *out)
     return ss_report_error(&shown, out);
 }
 
-/* Runs `write`, or tells the error in its place. */
-static int answer(const struct ss_question *q, ss_answer *write, struct ss_serve_reply *reply,
+/* Writes what stands at the address, or tells the error in its place. */
+static int answer(struct ss_question *q, const struct address *at, struct ss_serve_reply *reply,
                   struct ss_error *err)
 {
-    FILE *out = open_memstream(&reply->body, &reply->size);
-    int rc = out ? write(q, out, &reply->status, err) : SS_ERR_NOMEM;
-
-    if (out && fclose(out))
+    q->out = open_memstream(&reply->body, &reply->size);
+    q->how = (struct ss_run_options){
+        .any_engine = 1, .bands = q->page->bands, .cache = q->shelf ? q->shelf->cache : NULL};
+    int rc = !q->out ? SS_ERR_NOMEM : at->reads == NOTHING ? SS_OK : ss_question_job(q, err);
+    if (at->reads == SCENARIO)
+        SS_THEN(rc, ss_shelf_build(q->shelf, &q->job, NULL, &q->scenario, err));
+    SS_THEN(rc, at->write(q, err));
+    ss_run_free(&q->run);
+    ss_scenario_free(q->scenario);
+    ss_request_free(&q->job);
+    if (q->out && fclose(q->out))
         rc = SS_ERR_NOMEM;
+    reply->status = q->status;
     if (!rc)
         return SS_OK;
     free(reply->body);
     reply->body = NULL;
-    reply->type = "application/json";
+    reply->type = JSON;
     reply->save_as = NULL;
     if (reply->status == OK)
         reply->status = rc == SS_ERR_NOMEM || rc == SS_ERR_ENGINE ? FAILED : REFUSED;
-    out = open_memstream(&reply->body, &reply->size);
+    FILE *out = open_memstream(&reply->body, &reply->size);
     rc = out ? write_error(err, out) : SS_ERR_NOMEM;
     if (out && fclose(out))
         rc = SS_ERR_NOMEM;
     return rc;
 }
 
-static int write_nothing(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
-{
-    (void)q;
-    (void)out;
-    *status = NOT_FOUND;
-    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "the page has no such address");
-}
-
 /* Answers a question with arguments from the shelf, or puts the answer there. */
-static int answer_from_shelf(struct ss_question *q, const char *path, ss_answer *write,
+static int answer_from_shelf(struct ss_question *q, const struct address *at, const char *path,
                              struct ss_serve_reply *reply, struct ss_error *err)
 {
     int rc = ss_shelf_take(q->page->shelves, &q->page->start, &q->shelf, err);
@@ -115,7 +124,7 @@ static int answer_from_shelf(struct ss_question *q, const char *path, ss_answer 
     if (rc)
         return rc;
     if (!ss_answer_recall(q->shelf, path, q->arguments, q->n, reply)) {
-        rc = answer(q, write, reply, err);
+        rc = answer(q, at, reply, err);
         if (!rc && (reply->status == OK || reply->status == REFUSED))
             ss_answer_keep(q->shelf, path, q->arguments, q->n, reply);
     }
@@ -126,20 +135,16 @@ static int answer_from_shelf(struct ss_question *q, const char *path, ss_answer 
 int ss_serve_answer(const struct ss_serve *page, const char *path, const struct ss_serve_argument *arguments,
                     int n, struct ss_serve_reply *reply)
 {
-    struct ss_question q = {page, arguments, n, NULL};
+    struct ss_question q = {.page = page, .arguments = arguments, .n = n, .status = OK};
+    const struct address *at = &nowhere;
     struct ss_error err = {0};
-    ss_answer *write = write_nothing;
 
-    memset(reply, 0, sizeof *reply);
-    reply->status = OK;
-    reply->type = "application/json";
     for (size_t i = 0; i < SS_ARRAY_LEN(addresses); i++)
-        if (!strcmp(path, addresses[i].path)) {
-            write = addresses[i].write;
-            reply->type = addresses[i].type;
-            reply->save_as = addresses[i].save_as;
-        }
-    int rc = n ? answer_from_shelf(&q, path, write, reply, &err) : answer(&q, write, reply, &err);
+        if (!strcmp(path, addresses[i].path))
+            at = &addresses[i];
+    q.form = at->form;
+    *reply = (struct ss_serve_reply){.status = OK, .type = at->type, .save_as = at->save_as};
+    int rc = n ? answer_from_shelf(&q, at, path, reply, &err) : answer(&q, at, reply, &err);
     if (rc) {
         free(reply->body);
         reply->body = NULL;

@@ -57,21 +57,18 @@ static int write_words(const struct ss_pasted *p, FILE *out, struct ss_error *er
     return ss_json_write(o, out, err);
 }
 
-int ss_answer_import(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
+int ss_answer_import(struct ss_question *q, struct ss_error *err)
 {
     const char *text = ss_question_argument(q, "text");
     struct ss_pasted pasted = {0};
-    struct ss_request job;
-    int rc = ss_question_job(q, status, &job, err);
+    int rc = text ? ss_paste_read(text, strlen(text), ss_question_argument(q, "values"), &pasted, err)
+                  : ss_question_lacks(q, "text", err);
 
-    SS_THEN(rc, text ? SS_OK : ss_question_lacks(status, "text", err));
-    SS_THEN(rc, ss_paste_read(text, strlen(text), ss_question_argument(q, "values"), &pasted, err));
     if (!rc && pasted.request.nplaces && pasted.request.place[pasted.request.nplaces - 1].program)
         rc = ss_serve_speak(&pasted.request, err); /* a launch command says all; flags may be a part */
     if (!rc && !pasted.missing.n)
-        rc = complete(&pasted.request, &job, err);
-    SS_THEN(rc, write_words(&pasted, out, err));
+        rc = complete(&pasted.request, &q->job, err);
+    SS_THEN(rc, write_words(&pasted, q->out, err));
     ss_pasted_free(&pasted);
-    ss_request_free(&job);
     return rc;
 }

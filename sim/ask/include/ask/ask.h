@@ -34,15 +34,21 @@ enum ss_ask_command {
 
 /* One command: its words, read. It begins with ss_ask_init and ends with ss_ask_end. */
 struct ss_ask {
-    int command;               /* enum ss_ask_command */
-    uint64_t given;            /* bit i: row i of the options was */
-    struct ss_request request; /* words of the job */
-    struct ss_request told;    /* options that say how it is simulated */
-    struct ss_files files;     /* that were read */
-    struct ss_shelf *shelf;    /* what earlier commands left, lent; NULL: nothing */
-    struct ss_run_words how;   /* `options.bands` are owned where there is no shelf */
-    struct ss_sweep *vary;     /* owned */
-    struct ss_request with;    /* texts of --with, a word each */
+    int command; /* enum ss_ask_command */
+    int n;       /* words behind the name; once options are read, those that are none */
+    char **words;
+    FILE *out;
+    int status;                   /* of the answer, which begins as 0 */
+    struct ss_scenario *scenario; /* of SS_ASK_READS_JOB */
+    struct ss_run run;            /* freed with the command */
+    uint64_t given;               /* bit i: row i of the options was */
+    struct ss_request request;    /* words of the job */
+    struct ss_request told;       /* options that say how it is simulated */
+    struct ss_files files;        /* that were read */
+    struct ss_shelf *shelf;       /* what earlier commands left, lent; NULL: nothing */
+    struct ss_run_words how;      /* `options.bands` are owned where there is no shelf */
+    struct ss_sweep *vary;        /* owned */
+    struct ss_request with;       /* texts of --with, a word each */
     struct ss_capacity_options capacity;
     struct ss_workers workers;
     struct ss_measurement measured;
@@ -62,14 +68,12 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err);
 void ss_ask_end(struct ss_ask *a);
 /* Reads the words of a job, and takes the options out of them. */
 int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *err);
-/* Reads options; other words move to words[0 .. *left-1], in order. */
-int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_error *err);
+/* Reads options; other words move to a->words[0 .. a->n-1], in order. */
+int ss_ask_operands(struct ss_ask *a, struct ss_error *err);
 /* Loads the error bands that came with the library. */
 int ss_ask_bands(struct ss_ask *a, struct ss_error *err);
-/* A scenario of the words; the caller frees it. */
-int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error *err);
-/* Completes a->how for it. */
-int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err);
+/* Makes the scenario of the words, and completes a->how for it. */
+int ss_ask_scenario(struct ss_ask *a, struct ss_error *err);
 
 /* Runs a scenario and writes the document of `run`, with what makes the job fit where it does not. `how`: options that say how it was simulated, `files`: that the job was read from; both may be NULL. *fits
  * tells the verdict. */
@@ -77,8 +81,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
                      const struct ss_request *how, const struct ss_files *files, int *fits, FILE *out,
                      struct ss_error *err);
 
-/* The commands: words behind the name; *status begins as 0. */
-typedef int ss_ask_answer(struct ss_ask *a, int n, char **words, FILE *out, int *status,
-                          struct ss_error *err);
+/* The commands. */
+typedef int ss_ask_answer(struct ss_ask *a, struct ss_error *err);
 ss_ask_answer ss_ask_run, ss_ask_plan, ss_ask_explain, ss_ask_check, ss_ask_compare, ss_ask_sweep,
     ss_ask_search, ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_doctor, ss_ask_version;
