@@ -55,9 +55,8 @@ static void watch(void)
 
 int cli_output_begin(const char *path, struct cli_output *out, struct ss_error *err)
 {
-    int rc = ss_output_check(path, NULL, &inputs, err);
-
-    return rc ? rc : cli_output_renew(path, out, err);
+    SS_TRY(ss_output_check(path, NULL, &inputs, err));
+    return cli_output_renew(path, out, err);
 }
 
 /* No signal may come between a change of the file and that of our list. A pipe, which may wait long for its reader, leaves

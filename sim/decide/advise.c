@@ -295,11 +295,9 @@ int ss_advise(const struct ss_run *run, const struct ss_run_options *options, in
               struct ss_explanation *out, struct ss_error *err)
 {
     struct advisor a = {.base = run->scenario, .out = out, .aim = (enum ss_change_aim)aim};
-    int rc = ss_side_pairs(&out->side, options->bands, &a.pairs, err);
 
-    SS_THEN(rc, ss_change_start(a.base, &a.from, err));
-    if (rc)
-        return rc;
+    SS_TRY(ss_side_pairs(&out->side, options->bands, &a.pairs, err));
+    SS_TRY(ss_change_start(a.base, &a.from, err));
     a.quick = (struct ss_run_options){.engine = SS_ENGINE_NATIVE,
                                       .unchecked = 1,
                                       .bands = options->bands,
@@ -309,8 +307,8 @@ int ss_advise(const struct ss_run *run, const struct ss_run_options *options, in
     a.whole = *options;
     a.whole.open_compute = 0;
     a.whole.unchecked = 1;
-    rc = out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err)
-                                                           : find_faster(&a, &options->workers, err);
+    int rc = out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err)
+                                                               : find_faster(&a, &options->workers, err);
     ss_pool_close(a.crew);
     free(a.found);
     free(a.trial);

@@ -201,12 +201,10 @@ static int search_without(struct ss_near *x, const char *flags, int alone, struc
 {
     const int batch = x->own.job.global_batch, fsdp = x->own.job.dp.fsdp;
     struct ss_request before;
-    int rc = ss_request_copy(&x->base, &before, err), some;
 
-    if (rc)
-        return rc;
-    some = give_up_one(x, flags, err);
-    rc = some < 0 ? some : SS_OK;
+    SS_TRY(ss_request_copy(&x->base, &before, err));
+    const int some = give_up_one(x, flags, err);
+    int rc = some < 0 ? some : SS_OK;
     x->least = x->rebatched = 0;
     if (some > 0 && x->out->asked_nodes)
         rc = ss_near_put(x, "--nodes", x->out->asked_nodes, err);
@@ -266,10 +264,8 @@ static int begin(struct ss_near *x, const struct ss_request *base, struct ss_err
 static int find(struct ss_near *x, const struct ss_request *base, struct ss_error *err)
 {
     struct ss_nearest *out = x->out;
-    int rc = ss_near_predict(x, base, &out->summary, err);
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_near_predict(x, base, &out->summary, err));
     if (out->summary.outcome <= SS_OUTCOME_NEAR_LIMIT) {
         struct ss_request own;
         SS_TRY(ss_request_copy(base, &own, err));
@@ -277,7 +273,7 @@ static int find(struct ss_near *x, const struct ss_request *base, struct ss_erro
         out->found = 1;
         return SS_OK;
     }
-    rc = begin(x, base, err);
+    int rc = begin(x, base, err);
     SS_THEN(rc, search_all(x, err));
     if (!rc && out->found)
         tell_left_out(base, out);

@@ -239,9 +239,8 @@ int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *
 static int read_named(const char *name, const char *from, char *path, size_t size, char **text, size_t *len,
                       struct ss_error *err)
 {
-    int rc = ss_import_find(name, from, path, size, err);
-
-    return rc ? rc : ss_file_read(path, 8u << 20, text, len, err);
+    SS_TRY(ss_import_find(name, from, path, size, err));
+    return ss_file_read(path, 8u << 20, text, len, err);
 }
 
 bool ss_neox_any(const char *const *name, size_t n, const char *from)

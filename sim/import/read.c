@@ -106,12 +106,10 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
     if (depth >= MAX_DEPTH || to->files++ >= MAX_FILES)
         return ss_fail(err, SS_ERR_INPUT, from->file, line,
                        "--job %.100s: files of flags name files more than %d deep", name, MAX_DEPTH);
-    int rc = ss_import_find(name, from->file, path, sizeof(path), err);
-    SS_THEN(rc, ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err));
-    if (rc)
-        return rc;
+    SS_TRY(ss_import_find(name, from->file, path, sizeof(path), err));
+    SS_TRY(ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err));
     words.file = strdup(path);
-    rc = words.file ? import_text(to, &words, text, len, over, depth + 1, err) : ss_nomem(err);
+    int rc = words.file ? import_text(to, &words, text, len, over, depth + 1, err) : ss_nomem(err);
     free(text);
     return rc;
 }

@@ -322,10 +322,9 @@ SS_FLAG_CALLED(dsa_kernels)
 SS_FLAG_CALLED(window_skip_freq)
 {
     struct ss_layer_rule rule;
-    int every, rc = read_layers(values[0], &every, &rule, why);
+    int every;
 
-    if (rc)
-        return rc;
+    SS_TRY(read_layers(values[0], &every, &rule, why));
     asked->window_skip_freq = every;
     asked->job.model.local_layers = rule;
     return SS_OK;

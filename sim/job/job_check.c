@@ -88,12 +88,10 @@ static int check_cuts(struct ss_finish *f)
 
 int ss_job_check_layout(struct ss_finish *f)
 {
-    int rc = f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : ss_job_check_expert_layout(f);
-
-    SS_THEN(rc, check_world(f));
-    SS_THEN(rc, ss_job_check_expert_world(f));
-    SS_THEN(rc, check_order(f));
-    return rc;
+    SS_TRY(f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : ss_job_check_expert_layout(f));
+    SS_TRY(check_world(f));
+    SS_TRY(ss_job_check_expert_world(f));
+    return check_order(f);
 }
 
 static int check_batch(struct ss_finish *f)

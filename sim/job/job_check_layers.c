@@ -50,10 +50,9 @@ int ss_job_check_pipeline_layout(struct ss_finish *f, int *v)
 {
     const struct ss_job *job = f->job;
     const char *flag = "--pipeline-model-parallel-layout";
-    int stages = job->layout.n, layers = 0, rc = check_others(f);
+    int stages = job->layout.n, layers = 0;
 
-    if (rc)
-        return rc;
+    SS_TRY(check_others(f));
     for (int i = 0; i < stages; i++)
         layers += job->layout.layers[i];
     if (stages % job->pp)

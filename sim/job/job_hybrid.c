@@ -131,9 +131,8 @@ static int take_pattern(struct ss_finish *f, struct ss_model *m)
 
 int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m)
 {
-    int rc = take_pattern(f, m);
-
-    return rc ? rc : check_halves(f, m);
+    SS_TRY(take_pattern(f, m));
+    return check_halves(f, m);
 }
 
 /* Notes sizes of layers that the model has not. */

@@ -20,10 +20,8 @@ static int read_row(const struct ss_csv *csv, size_t i, const int column[COLUMNS
 {
     const char *text = ss_csv_field(csv, i, column[LOAD]);
     int64_t layer, expert;
-    int rc = ss_csv_whole(csv, i, column[LAYER], 0, LAYER_MAX, &layer, err);
-    SS_THEN(rc, ss_csv_whole(csv, i, column[EXPERT], 0, experts - 1, &expert, err));
-    if (rc)
-        return rc;
+    SS_TRY(ss_csv_whole(csv, i, column[LAYER], 0, LAYER_MAX, &layer, err));
+    SS_TRY(ss_csv_whole(csv, i, column[EXPERT], 0, experts - 1, &expert, err));
     out->layer = (int)layer;
     out->expert = (int)expert;
     out->line = ss_csv_line(csv, i);

@@ -61,10 +61,9 @@ int ss_set_check(const char *text, struct ss_error *err)
 {
     struct ss_stack scratch;
     struct setting s;
-    int prop, rc = find(text, 1, &s, &prop, err);
+    int prop;
 
-    if (rc)
-        return rc;
+    SS_TRY(find(text, 1, &s, &prop, err));
     memset(&scratch, 0, sizeof scratch);
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(&scratch, s.id, s.value, err) : SS_OK;
 }
@@ -72,10 +71,9 @@ int ss_set_check(const char *text, struct ss_error *err)
 int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err)
 {
     struct setting s;
-    int prop, rc = find(text, stack != NULL, &s, &prop, err);
+    int prop;
 
-    if (rc)
-        return rc;
+    SS_TRY(find(text, stack != NULL, &s, &prop, err));
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(stack, s.id, s.value, err)
                                                   : ss_platform_set(platform, s.id, s.value, err);
 }

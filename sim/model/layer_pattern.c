@@ -123,10 +123,8 @@ int ss_model_pattern(struct ss_model *m, const char *text, struct ss_layer_patte
 {
     size_t len = strcspn(text, "/");
     *out = (struct ss_layer_pattern){0};
-    int rc = count_segments(text, len, out, why);
-    SS_THEN(rc, text[len] ? count_depths(text + len + 1, out, why) : SS_OK);
-    if (rc)
-        return rc;
+    SS_TRY(count_segments(text, len, out, why));
+    SS_TRY(text[len] ? count_depths(text + len + 1, out, why) : SS_OK);
     if (out->layers == 0 || out->layers + out->depth_layers > SS_LAYER_RULE_MAX) {
         *why = "it names 1 to 512 layers";
         return SS_ERR_INPUT;
@@ -134,7 +132,7 @@ int ss_model_pattern(struct ss_model *m, const char *text, struct ss_layer_patte
     m->num_layers = out->layers;
     m->mtp_depth_layers = out->depth_layers;
     begin(m, out->layers + out->depth_layers);
-    rc = set_letters(m, text, len, 0, why);
+    int rc = set_letters(m, text, len, 0, why);
     if (!rc && out->depths > 0) {
         m->mtp_num_layers = out->depths;
         rc = set_letters(m, text + len + 1, (size_t)out->depth_layers, out->layers, why);

@@ -272,10 +272,8 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
                        "%d attention heads are not divisible by %d query groups" SS_HINT
                        "take a --num-query-groups that divides the heads",
                        m->num_attention_heads, m->num_query_groups);
-    int rc = check_experts(m, err);
-    SS_THEN(rc, check_halves(m, err));
-    if (rc)
-        return rc;
+    SS_TRY(check_experts(m, err));
+    SS_TRY(check_halves(m, err));
     if (!m->name[0])
         ss_copy(m->name, sizeof(m->name), "custom");
     return SS_OK;

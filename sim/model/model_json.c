@@ -145,12 +145,10 @@ static int read_all(struct ss_config *c, struct ss_model *m)
 {
     read_own(c, m);
     enter_thinker(c, m);
-    int rc = c->err->code ? c->err->code : enter_text(c, m);
 
-    SS_THEN(rc, read_family(c));
-    SS_THEN(rc, add_unsaid(c));
-    if (rc)
-        return rc;
+    SS_TRY(c->err->code ? c->err->code : enter_text(c, m));
+    SS_TRY(read_family(c));
+    SS_TRY(add_unsaid(c));
     ss_family_apply(c->family, m);
     ss_config_fields(c, m);
     ss_config_shape(c, m);

@@ -80,7 +80,6 @@ void ss_text_assumed(const struct ss_request *r, const struct ss_assumed *assume
 
 int ss_text_ignored(const struct ss_report_options *opt, FILE *out)
 {
-    int rc = names("Left out by --drop, whatever time and memory it takes", opt->dropped, out);
-
-    return rc ? rc : names("Accepted without effect on time or memory", opt->ignored, out);
+    SS_TRY(names("Left out by --drop, whatever time and memory it takes", opt->dropped, out));
+    return names("Accepted without effect on time or memory", opt->ignored, out);
 }

@@ -115,12 +115,9 @@ static int simulate(const struct ss_scenario *s, const struct ss_run_options *op
                     const struct ss_plan_options *plan, struct ss_run *out, struct ss_spread *spread,
                     struct ss_error *err)
 {
-    int rc = plan->unfold ? check_unfolded(s, out->schedule, err) : SS_OK;
-
-    SS_THEN(rc, ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err));
-    if (rc)
-        return rc;
-    rc = replay(out, options, spread, err);
+    SS_TRY(plan->unfold ? check_unfolded(s, out->schedule, err) : SS_OK);
+    SS_TRY(ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err));
+    int rc = replay(out, options, spread, err);
     if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
         rc = replay_unfolded(options, out, spread, err);
     return rc;

@@ -20,9 +20,8 @@ static int refuse(const struct ss_schedule_params *q, struct ss_error *err)
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
-    int p = params->stages, half = p / 2, rc = refuse(params, err);
-    if (rc)
-        return rc;
+    int p = params->stages, half = p / 2;
+    SS_TRY(refuse(params, err));
     struct ss_schedule_params one = *params;
     one.microbatches /= 2;
     struct ss_order o;

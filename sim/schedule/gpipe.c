@@ -5,9 +5,8 @@
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
-    int m = params->microbatches, rc = ss_schedule_need_chunks("gpipe", params, 1, err);
-    if (rc)
-        return rc;
+    int m = params->microbatches;
+    SS_TRY(ss_schedule_need_chunks("gpipe", params, 1, err));
     struct ss_schedule *s = ss_schedule_alloc("gpipe", params, 2 * m);
     SS_NEED(s, err);
     for (int r = 0; r < params->stages; r++) {

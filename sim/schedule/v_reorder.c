@@ -178,9 +178,8 @@ static void reorder(struct reorder *x)
 
 static int make(struct reorder *x, const struct ss_schedule_params *params)
 {
-    int p = params->stages, rc = ss_block_make(&x->b, p, params->microbatches, 6 * p + 8);
-    if (rc)
-        return rc;
+    int p = params->stages;
+    SS_TRY(ss_block_make(&x->b, p, params->microbatches, 6 * p + 8));
     x->owed = ss_calloc((size_t)p * (size_t)x->b.steps, sizeof *x->owed);
     x->last_w = ss_calloc((size_t)p, sizeof *x->last_w);
     return x->owed && x->last_w ? SS_OK : SS_ERR_NOMEM;

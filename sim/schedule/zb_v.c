@@ -51,9 +51,8 @@ static void order_rank(struct ss_order *o, int r, int p, int m)
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)
 {
-    int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("zb-v", params, 2, err);
-    if (rc)
-        return rc;
+    int p = params->stages, m = params->microbatches;
+    SS_TRY(ss_schedule_need_chunks("zb-v", params, 2, err));
     struct ss_order o;
     struct ss_schedule_params full = *params;
     full.microbatches = m < 2 * p - 1 ? 2 * p - 1 : m;

@@ -31,10 +31,9 @@ int ss_serve_speak(struct ss_request *r, struct ss_error *err)
 static int said(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
 {
     struct ss_request copy;
-    int from_file = 0, rc = ss_request_copy(r, &copy, err);
+    int from_file = 0;
 
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(r, &copy, err));
     for (size_t i = 0; i < copy.n;) {
         size_t span = ss_request_span(&copy, i);
         if (copy.place[copy.word[i].place].whence)
@@ -44,7 +43,7 @@ static int said(const struct ss_request *r, struct ss_request *out, struct ss_er
     }
     for (int i = 0; i < r->nplaces; i++)
         from_file |= r->place[i].file != NULL;
-    rc = ss_request_flatten(&copy, out, err);
+    int rc = ss_request_flatten(&copy, out, err);
     ss_request_free(&copy);
     if (rc || !from_file)
         return rc;

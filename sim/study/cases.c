@@ -64,11 +64,9 @@ static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct 
 static int read_measured(struct ss_case *c, struct ss_error *err)
 {
     double ms, mib;
-    int rc = ss_table_number(c->table, c->row, "iteration_ms", 0, &ms, err);
 
-    SS_THEN(rc, ss_table_number(c->table, c->row, "memory_mib", 0, &mib, err));
-    if (rc)
-        return rc;
+    SS_TRY(ss_table_number(c->table, c->row, "iteration_ms", 0, &ms, err));
+    SS_TRY(ss_table_number(c->table, c->row, "memory_mib", 0, &mib, err));
     c->measured_s = ms / 1e3;
     c->measured_bytes = mib * SS_MIB;
     return SS_OK;
@@ -138,15 +136,14 @@ int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *e
 {
     if (!c->loaded && !(c->loaded = ss_input_cache_new()))
         return ss_nomem(err);
-    int gpus, rc = load_inputs(c, files, err);
+    int gpus;
 
-    if (rc)
-        return rc;
+    SS_TRY(load_inputs(c, files, err));
     struct ss_job job; /* c->job is shown where it is refused */
     gpus = ss_platform_gpus_per_node(c->platform);
-    rc = ss_input_cache_finish(c->loaded, &c->asked, &c->stack,
-                               ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
-                               files, &job, err);
+    int rc = ss_input_cache_finish(c->loaded, &c->asked, &c->stack,
+                                   ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus),
+                                   gpus, files, &job, err);
     if (!rc)
         c->job = job;
     return rc;
@@ -181,17 +178,15 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
                    struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_error why = {0};
-    int rc = read_measured(c, err);
 
-    SS_THEN(rc, check_words(c, err));
-    if (rc)
-        return rc;
+    SS_TRY(read_measured(c, err));
+    SS_TRY(check_words(c, err));
     if (choice && choice->platform &&
         !is_platform(ss_table_get(c->table, c->row, "platform"), choice->platform)) {
         refuse(c, SS_CASE_NOTHING, "another platform");
         return SS_OK;
     }
-    rc = read_row(c, notes, &why);
+    int rc = read_row(c, notes, &why);
     if (rc)
         return settle(c, rc, &why, err);
     SS_TRY(ss_data_note("workloads/models", ss_table_get(c->table, c->row, "model"), ".json", files, err));

@@ -178,11 +178,10 @@ static int read_job(struct ss_case *c, const struct ss_calibrate_options *opt, s
     char *const words[] = {"--job", (char *)opt->job};
 
     ss_asked_init(&c->asked);
-    int rc = ss_request_read(&c->request, 2, words, err);
-    SS_THEN(rc, ss_asked_parse(&c->asked, &c->request, NULL, NULL, err));
-    SS_THEN(rc, ss_request_files(&c->request, opt->files, err));
-    SS_THEN(rc, ss_data_note("workloads/models", c->asked.job.model_ref, ".json", opt->files, err));
-    return rc;
+    SS_TRY(ss_request_read(&c->request, 2, words, err));
+    SS_TRY(ss_asked_parse(&c->asked, &c->request, NULL, NULL, err));
+    SS_TRY(ss_request_files(&c->request, opt->files, err));
+    return ss_data_note("workloads/models", c->asked.job.model_ref, ".json", opt->files, err);
 }
 
 static int load_log(const struct ss_calibrate_options *opt, struct ss_observations *o, struct ss_notes *notes,
