@@ -10,7 +10,7 @@ close.py has them.
 --update writes what they print into the documents.
 Commands in a sentence (`stepsim schedule search`) must exist, and their options, too.
 `cat > FILE <<END` makes a file; what cannot be had here has a stand-in. --driver (tests/inproc) runs the commands in one process.
---few leaves out the three commands that take six times as long as all others.
+--few leaves out the five commands that take forty times as long as all others.
 """
 import argparse
 import glob
@@ -35,7 +35,8 @@ STAND_INS = {"20B.yml": "tests/import/neox/configs/model.yml", "llama2_13b.yaml"
              "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "nccl.txt": "tests/unit/data/nccl-tests.txt", "my-runs.csv": "validation/foreign.csv",
              "own-h200.csv": "validation/reread.csv", "own-h200-kernels.csv": "validation/microbench.csv"}
 # Left out by --few: what they begin with
-LONG = ("stepsim sweep --nodes 32 --model qwen3-235b-a22b", "stepsim share 8b.args@0,2,4,6 ", "stepsim calibrate --platform h100.xml --rows my-runs.csv")
+LONG = ("stepsim sweep --nodes 32 --model qwen3-235b-a22b", "stepsim share 8b.args@0,2,4,6 ", "stepsim calibrate --platform h100.xml --rows my-runs.csv",
+        "stepsim capacity --vary platform=h100,h800,gb200 ", "stepsim capacity --job 70b-14 --platform h800 --layout given --nodes 8..4096 ")
 # Flags of jobs are not options of a verb; these commands take them
 TAKE_JOBS = ("run", "import", "plan", "sweep", "search", "compare", "explain", "check", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 

@@ -7,6 +7,7 @@
 #include "stepsim/explain.h"
 #include "stepsim/job.h"
 #include "stepsim/schedule.h"
+#include "stepsim/search.h"
 
 int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,
                      const struct ss_request *how, const struct ss_files *files, int *fits, FILE *out,
@@ -103,6 +104,177 @@ int ss_ask_check(struct ss_ask *a, struct ss_error *err)
     SS_THEN(rc, ss_check(&a->run, &a->how.options, &a->measured, SS_CHECK_SUSPECTS, c, err));
     SS_THEN(rc, ss_check_write(c, &a->run, SS_CHECK_JSON, NULL, a->out, err));
     a->status = rc ? 0 : ss_check_status(c);
+    free(c);
+    return rc;
+}
+
+/* ---- many jobs ---- */
+
+#define MOST_CLUSTERS 64
+
+int ss_ask_sweep(struct ss_ask *a, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
+    const struct ss_run_options run = {.engine = a->how.options.engine};
+    const struct ss_sweep_options options = {
+        .how = &how, .run = &run, .workers = a->workers, .progress = ss_ask_tell, .ctx = &a->watcher};
+    struct ss_sweep *s = a->vary;
+    struct ss_notes warnings = {0};
+
+    SS_TRY(ss_sweep_open(s, &a->request, err));
+    SS_TRY(ss_sweep_check(s, &a->request, err));
+    SS_TRY(ss_sweep_run(s, &a->request, &options, SS_SWEEP_MOST, err));
+    int rc = ss_sweep_warnings(s, &a->request, &how, &warnings, err);
+    s->warnings = &warnings;
+    SS_THEN(rc, ss_sweep_write(s, &(struct ss_display){.json = 1}, a->out, err));
+    s->warnings = NULL;
+    ss_notes_free(&warnings);
+    if (!rc && !ss_sweep_count(s, SS_OUTCOME_FITS) && !ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT))
+        a->status = ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
+    return rc;
+}
+
+/* 0 where a layout fits, or is near the limit, on one of the numbers of nodes. */
+static int verdict(const struct ss_find_result *found)
+{
+    for (int g = 0; g < found->ngroups; g++)
+        if (found->groups[g].best >= 0 || found->groups[g].near >= 0)
+            return 0;
+    return ss_status_exit(SS_ERR_OOM);
+}
+
+static void tell(void *ctx, int64_t done, int64_t all)
+{
+    ss_ask_tell(ctx, (int)(1000 * (double)done / (double)(all > 0 ? all : 1)), 1000);
+}
+
+int ss_ask_search(struct ss_ask *a, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
+    struct ss_find_result *found = NULL;
+
+    SS_TRY(ss_sweep_open(a->vary, &a->request, err));
+    if (a->vary->nflags && !ss_find_clusters(a->vary, MOST_CLUSTERS))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", MOST_CLUSTERS);
+    SS_TRY(ss_ask_bands(a, err));
+    const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->how.options.bands};
+    const struct ss_find_options options = {.vary = a->vary,
+                                            .how = &how,
+                                            .run = &run,
+                                            .workers = a->workers,
+                                            .axes = a->axes,
+                                            .exhaustive = a->exhaustive,
+                                            .confirm = !a->unconfirmed,
+                                            .progress = tell,
+                                            .ctx = &a->watcher};
+    int rc = ss_find_run(&a->request, &options, &found, err);
+    SS_THEN(rc, ss_find_write(found, &(struct ss_display){.json = 1}, 0, a->out, err));
+    if (!rc)
+        a->status = verdict(found);
+    ss_find_free(found);
+    return rc;
+}
+
+int ss_ask_capacity(struct ss_ask *a, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
+    struct ss_capacity *plan = NULL;
+
+    SS_TRY(ss_ask_bands(a, err));
+    const struct ss_run_options run = {
+        .engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->how.options.bands};
+    a->capacity.how = &how;
+    a->capacity.run = &run;
+    a->capacity.workers = a->workers;
+    a->capacity.vary = a->vary;
+    a->capacity.progress = ss_ask_tell;
+    a->capacity.ctx = &a->watcher;
+    int rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
+    SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, NULL, a->out, err));
+    if (!rc && !ss_capacity_is_answered(plan))
+        a->status = ss_status_exit(SS_ERR_OOM);
+    ss_capacity_free(plan);
+    return rc;
+}
+
+/* ---- jobs beside each other ---- */
+
+/* The sides of a comparison: files, words that all sides have, and the words of each --with. */
+struct sides {
+    struct ss_ask *all;
+    struct ss_sides_words told;
+    struct ss_side side[SS_SIDES_MOST];
+    struct ss_apart apart[SS_SIDES_MOST];
+    struct ss_notes warnings[SS_SIDES_MOST];
+};
+
+/* Predicts the job of these words; a refusal is an answer of every side but the first. */
+static int predict(void *ctx, int i, const char *name, int n, char *const *words, struct ss_error *err)
+{
+    struct sides *c = ctx;
+    struct ss_error why = {0};
+    struct ss_ask a;
+    int rc = ss_ask_init(&a, SS_ASK_COMPARE, &why);
+
+    SS_THEN(rc, ss_ask_read(&a, n, words, &why));
+    SS_THEN(rc, ss_ask_scenario(&a, &why));
+    struct ss_run_options options = a.how.options;
+    options.open_compute = 1;
+    options.bands = c->all->how.options.bands;
+    SS_THEN(rc, ss_run_scenario(a.scenario, &options, &a.run, &why));
+    if (!rc) {
+        ss_side_fill(&a.run, name, &c->side[i]);
+        c->side[i].warnings = &c->warnings[i];
+        rc = ss_side_warn(&a.run, &c->warnings[i], &why);
+    }
+    ss_ask_end(&a);
+    if (i > 0 && ss_status_refuses(rc)) {
+        ss_side_refuse(&why, name, &c->side[i]);
+        return SS_OK;
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+static int compare(struct sides *c, int n, struct ss_error *err)
+{
+    struct ss_ask *a = c->all;
+    int refused = 0;
+
+    for (int i = 0; i < n; i++)
+        SS_TRY(ss_side_tell(&c->told, i, predict, c, err));
+    for (int i = 1; i < n; i++) {
+        SS_TRY(ss_sides_judge(&c->side[0], &c->side[i], a->how.options.bands, &c->apart[i], err));
+        refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
+    }
+    a->status = refused == n - 1 ? ss_status_exit(SS_ERR_CONFIG) : 0;
+    return ss_contrast_write(c->side, c->apart, n, SS_CONTRAST_JSON, NULL, a->out, err);
+}
+
+int ss_ask_compare(struct ss_ask *a, struct ss_error *err)
+{
+    struct sides *c = ss_calloc(1, sizeof *c);
+    char *with[SS_SIDES_MOST];
+    int nfiles = 0;
+
+    SS_NEED(c, err);
+    while (nfiles < a->n && (a->words[nfiles][0] != '-' || !a->words[nfiles][1]))
+        nfiles++;
+    int rc = ss_ask_read(a, a->n - nfiles, a->words + nfiles, err);
+    for (size_t i = 0; i < a->with.n && i < SS_SIDES_MOST; i++)
+        with[i] = a->with.word[i].text;
+    c->all = a;
+    c->told =
+        (struct ss_sides_words){nfiles, a->n - nfiles, (int)a->with.n, a->words, a->words + nfiles, with};
+    int nsides = ss_sides_count(&c->told);
+    if (!rc && (nsides < 2 || nsides > SS_SIDES_MOST))
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "a comparison has 2 to %d sides, not %d", SS_SIDES_MOST,
+                     nsides);
+    SS_THEN(rc, ss_ask_bands(a, err));
+    SS_THEN(rc, compare(c, nsides, err));
+    for (int i = 0; i < SS_SIDES_MOST; i++)
+        ss_notes_free(&c->warnings[i]);
     free(c);
     return rc;
 }

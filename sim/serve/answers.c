@@ -1,8 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses of the page: each is what a command would print. */
 #include "base/base.h"
+#include "base/cache.h"
 #include "serve/answer.h"
 #include "stepsim/report.h"
+
+struct kept {
+    struct ss_serve_reply reply;
+    char body[];
+};
+
+static struct ss_cache_key key_of(const char *path, const struct ss_serve_argument *arguments, int n)
+{
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_ANSWER);
+
+    ss_cache_mix_bytes(&key, path, strlen(path));
+    for (int i = 0; i < n; i++) {
+        ss_cache_mix_bytes(&key, arguments[i].name, strlen(arguments[i].name));
+        ss_cache_mix_bytes(&key, arguments[i].value, strlen(arguments[i].value));
+    }
+    return key;
+}
+
+/* Fills *reply with a copy of an earlier answer to the same question; returns 0 where there is none. */
+static int answer_recall(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
+                         int n, struct ss_serve_reply *reply)
+{
+    const struct ss_cache_key key = key_of(path, arguments, n);
+    struct kept *kept = ss_cache_take(shelf->cache, key);
+
+    if (!kept)
+        return 0;
+    *reply = kept->reply;
+    reply->body = malloc(reply->size + 1);
+    if (reply->body)
+        memcpy(reply->body, kept->body, reply->size + 1);
+    ss_cache_give_back(shelf->cache, key);
+    return reply->body != NULL;
+}
+
+/* Keeps a copy of an answer. */
+static void answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
+                        int n, const struct ss_serve_reply *reply)
+{
+    const struct ss_cache_key key = key_of(path, arguments, n);
+    struct kept *kept = malloc(sizeof *kept + reply->size + 1);
+
+    if (!kept)
+        return; /* the next one asks again */
+    kept->reply = *reply;
+    memcpy(kept->body, reply->body, reply->size + 1); /* with the zero of the stream */
+    if (ss_cache_put(shelf->cache, key, kept, sizeof *kept + reply->size, free))
+        free(kept);
+    else
+        ss_cache_give_back(shelf->cache, key);
+}
+
+/* ---- addresses ---- */
 
 static int write_choices(struct ss_question *q, struct ss_error *err)
 {
@@ -123,10 +177,10 @@ static int answer_from_shelf(struct ss_question *q, const struct address *at, co
 
     if (rc)
         return rc;
-    if (!ss_answer_recall(q->shelf, path, q->arguments, q->n, reply)) {
+    if (!answer_recall(q->shelf, path, q->arguments, q->n, reply)) {
         rc = answer(q, at, reply, err);
         if (!rc && (reply->status == OK || reply->status == REFUSED))
-            ss_answer_keep(q->shelf, path, q->arguments, q->n, reply);
+            answer_keep(q->shelf, path, q->arguments, q->n, reply);
     }
     ss_shelf_give_back(q->page->shelves, q->shelf);
     return rc;

@@ -3,11 +3,16 @@
 #include <jansson.h>
 
 #include "base/base.h"
+#include "decide/card.h"
 #include "job/flags.h"
 #include "report/common.h"
+#include "report/html/parts.h"
+#include "report/palette.h"
 #include "serve/page.h"
+#include "stepsim/explain.h"
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
+#include "stepsim/types.h"
 
 /* Flags that have a control, by the name that the page writes. */
 static const char controls[] =
@@ -118,4 +123,42 @@ int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error
     *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;
     ss_json_free(o);
     return rc || *out ? rc : ss_nomem(err);
+}
+
+/* ---- words and colours ---- */
+
+/* Tones of parts of the time, of memory, and of steps from the peak to the answer: they stand in one page, each under its own name. */
+static const enum ss_tones used[] = {SS_TONES_LABEL, SS_TONES_MEMORY, SS_TONES_STEP};
+
+void ss_serve_look_css(FILE *out)
+{
+    char css[160];
+
+    fputs(ss_page_ground_css, out);
+    for (size_t i = 0; i < SS_ARRAY_LEN(used); i++) {
+        ss_tones_css(used[i], out);
+        fputs(":root {", out);
+        for (int t = 0; t < ss_tones_n(used[i]); t++)
+            fprintf(out, " --tone-%s: %s;", ss_tone(used[i], t)->id, ss_tone_css(ss_tone(used[i], t), css));
+        fputs(" }\n", out);
+    }
+    fputs(ss_serve_style_css, out);
+}
+
+/* Writes `const NAME = {"tp": ["exposed TP", "tp"], ...};`: of each key of JSON its words and its tone. */
+static void put_words(const char *name, int n, const char *(*key)(int), const char *(*told)(int),
+                      enum ss_tones tones, int (*tone)(int), FILE *out)
+{
+    fprintf(out, "const %s = {", name);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%s\"%s\": [\"%s\", \"%s\"]", i ? ", " : "", key(i), told(i),
+                ss_tone(tones, tone ? tone(i) : i)->id);
+    fputs("};\n", out);
+}
+
+void ss_serve_look_js(FILE *out)
+{
+    put_words("TIMES", SS_LABEL_COUNT, ss_label_name, ss_label_words, SS_TONES_LABEL, NULL, out);
+    put_words("MEMORY", SS_MEM_COUNT, ss_mem_name, ss_mem_name, SS_TONES_MEMORY, NULL, out);
+    put_words("TERMS", SS_TERMS, ss_term_key, ss_term_words, SS_TONES_STEP, ss_term_tone, out);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums up the kernels of a trace to the labels of its iterations. */
+#include <errno.h>
+
 #include "base/base.h"
+#include "base/gzip.h"
 #include "study/kineto.h"
 
 #define REGULAR 0.8 /* a period's shortest gap is at least this share of its longest */
@@ -351,7 +354,9 @@ static int sum_windows(struct ss_gpu_trace *t, const struct window *w, struct ss
     return rc;
 }
 
-int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err)
+/* Sums up the spans of a trace to the times of an iteration, and sorts the spans. Errors: SS_ERR_INPUT,
+ * SS_ERR_NOMEM. */
+static int kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err)
 {
     if (t->n == 0)
         return ss_fail(err, SS_ERR_INPUT, file, 0,
@@ -372,4 +377,71 @@ int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *ou
     if (!(out->iteration_s > 0))
         return ss_fail(err, SS_ERR_INPUT, file, 0, "no iteration: its steps take no time");
     return SS_OK;
+}
+
+/* ---- files ---- */
+
+int ss_gpu_trace_add(struct ss_gpu_trace *t, const char *name, struct ss_gpu_span span)
+{
+    uint64_t key = ss_hash(SS_HASH_INIT, name, strlen(name));
+
+    span.name = ss_map_put(&t->index, key, (int)t->nnames);
+    if (span.name < 0 || ss_grow(&t->span, &t->cap, t->n + 1, sizeof *t->span))
+        return SS_ERR_NOMEM;
+    if (span.name == (int)t->nnames) {
+        if (ss_grow(&t->names, &t->name_cap, t->nnames + 1, sizeof *t->names))
+            return SS_ERR_NOMEM;
+        ss_copy(t->names[t->nnames++], sizeof *t->names, name);
+    }
+    t->span[t->n++] = span;
+    return SS_OK;
+}
+
+static void free_trace(struct ss_gpu_trace *t)
+{
+    ss_map_free(&t->index);
+    free(t->span);
+    free(t->step);
+    free(t->names);
+}
+
+static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struct ss_kineto *out,
+                       struct ss_error *err)
+{
+    struct ss_gpu_trace t = {0};
+
+    memset(out, 0, sizeof *out);
+    out->rank = out->world = -1;
+    int rc = reader(in, name, &t, out, err);
+    if (ferror(in))
+        rc = errno == EBADMSG ? ss_fail(err, SS_ERR_INPUT, name, 0, "its gzip text is cut or damaged")
+                              : ss_fail(err, SS_ERR_IO, name, 0, "cannot read: %s", strerror(errno));
+    SS_THEN(rc, kineto_sum(&t, name, out, err));
+    free_trace(&t);
+    return rc;
+}
+
+int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err)
+{
+    FILE *under, *in;
+
+    SS_TRY(ss_file_open(path, &under, err));
+    in = ss_gunzip_open(under);
+    int rc = in ? read_stream(in, path, reader, out, err) : ss_nomem(err);
+    if (in)
+        fclose(in);
+    fclose(under);
+    return rc;
+}
+
+int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_trace_reader reader,
+                   struct ss_kineto *out, struct ss_error *err)
+{
+    /* A stream of no bytes is refused by fmemopen. */
+    FILE *in = fmemopen((void *)(uintptr_t)(len ? text : " "), len ? len : 1, "rb");
+
+    SS_NEED(in, err);
+    int rc = read_stream(in, name, reader, out, err);
+    fclose(in);
+    return rc;
 }

@@ -8,6 +8,46 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
+/* Changes the job of a case to the other choice of recompute. */
+static void choose(struct ss_job *job, int recompute)
+{
+    job->recompute.granularity = recompute;
+    job->recompute.modules = 0;
+    job->recompute.method = SS_RECOMPUTE_UNIFORM;
+    job->recompute.num_layers = recompute == SS_RECOMPUTE_FULL ? 1 : 0;
+}
+
+static int predict(const struct ss_case *c, const struct ss_run_options *options, int recompute,
+                   struct ss_validation_bound *out, struct ss_error *err)
+{
+    struct ss_run_options without = *options; /* bands */
+    struct ss_case other = *c;                /* borrows all that it points to */
+    struct ss_prediction p;
+
+    choose(&other.job, recompute);
+    without.bands = NULL;
+    int rc = ss_case_predict(&other, &without, &p, err);
+    if (rc || p.state != SS_CASE_READY)
+        return rc;
+    out->seconds = p.summary.iteration_s;
+    out->bytes = ss_prediction_memory(&p, ss_case_memory_kind(c));
+    return SS_OK;
+}
+
+/* Fills in both bounds of a mixture whose recompute is unknown. */
+static int validation_bounds(const struct ss_case *c, const struct ss_run_options *options,
+                             struct ss_validation_row *row, struct ss_error *err)
+{
+    if (c->state != SS_CASE_READY || !row->experts ||
+        strcmp(ss_table_get(c->table, c->row, "recompute"), "unknown") != 0)
+        return SS_OK;
+    int rc = predict(c, options, SS_RECOMPUTE_NONE, &row->none, err);
+    /* Megatron-LM refuses full recompute beside an overlapped exchange */
+    return rc || c->job.moe.overlap ? rc : predict(c, options, SS_RECOMPUTE_FULL, &row->full, err);
+}
+
+/* ---- the rows ---- */
+
 /* Writes the source of a row: dgxc2411 for "dgxc2411-llama3.1-70b", vt-m for "vt-m-12". */
 static void source_of(const char *id, char *out, size_t size)
 {
@@ -284,7 +324,7 @@ static int predict_row(void *ctx, int item, void *answer, struct ss_error *err)
     struct ss_validation_row row = w->v->rows[item];
     struct answer *a = answer;
     int rc = ss_case_predict(c, &w->run, &a->prediction, err);
-    SS_THEN(rc, ss_validation_bounds(c, &w->run, &row, err));
+    SS_THEN(rc, validation_bounds(c, &w->run, &row, err));
     a->none = row.none;
     a->full = row.full;
     return rc;

@@ -36,7 +36,7 @@ LISTS = {"options": ["help", "--options"], "flags": ["help", "--complete", "--",
 WORDS = {
     "bands": (["sim/result/bands*.c", "sim/study/validate_csv.c"], []),
     "card": (["sim/platform/card.c"], ["props"]),
-    "chain": (["sim/import/words.c", "sim/schedule/read.c", "sim/plan/placement.c", "sim/platform/schema.c"], list(LISTS)),
+    "chain": (["sim/import/args.c", "sim/schedule/read.c", "sim/plan/placement.c", "sim/platform/schema.c"], list(LISTS)),
     "csv": (["sim/import/table_columns.c"], []),
     "foreign": (["workloads/importers/[bcdmnops]*.map", "sim/import/nemo*.c", "sim/import/hydra*.c"], []),
     "gzip": (["sim/base/gzip.c"], []),

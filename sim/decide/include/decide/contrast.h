@@ -27,8 +27,6 @@ struct ss_contrast_row {
 };
 /* Fills *row with row i of a table. Returns 0 past the last row, which is the total. */
 int ss_contrast_row(const struct ss_contrast *c, int table, int i, struct ss_contrast_row *row);
-/* Returns the key of a table: "time", "kernels" or "memory". */
-const char *ss_contrast_table_key(int table);
 /* Returns 1 if a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
 
@@ -42,8 +40,3 @@ static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
 #define SS_CONTRAST_LEFT 40.0
 #define SS_CONTRAST_USUAL 980.0
 void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);
-
-int ss_contrast_text(const struct ss_contrast *c, const struct ss_display *view, FILE *out,
-                     struct ss_error *err);
-int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);
-int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err);

@@ -22,7 +22,7 @@ struct ss_near {
     int rebatched; /* times that the batch has changed for the GPUs to divide it */
 };
 
-/* ---- nearest_repair.c ---- */
+/* ---- nearest_walk.c ---- */
 /* Copies the first of some words to name[64]. Returns what is behind it; NULL: there was none. */
 const char *ss_near_next_flag(const char *words, char *name);
 /* Sets a flag in the words that are looked with. */

@@ -29,13 +29,11 @@ const struct ss_foreign_kind *ss_foreign_kind_of(const struct ss_tree_node *root
 int ss_foreign_request(struct ss_request *r, struct ss_words *own, struct ss_tree *tree,
                        const struct ss_foreign_kind *kind, struct ss_error *err);
 
-/* ---- foreign_code.c: functions of the keymaps' rows; each list ends with a name of NULL ---- */
+/* ---- foreign.c: functions of the keymaps' rows; each list ends with a name of NULL ---- */
 
 extern const struct ss_key_code ss_core_code[], ss_flagscale_code[], ss_nemo_code[], ss_nemo2_code[],
     ss_arguments_code[];
 extern const struct ss_key_code ss_nanotron_code[]; /* nanotron.c */
-/* foreign_code.c: returns the map of flags, "MODEL_ARGS: {--num-layers: 12}"; NULL: there is none. */
-const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);
 
 /* ---- nanotron.c: "torchrun --nproc_per_node 8 run_train.py --config-file config.yaml" ---- */
 int ss_nanotron_command_sniff(const struct ss_words *words, const struct ss_command *c);

@@ -146,9 +146,6 @@ int ss_launch_branch(const char *script, const char *text, const struct ss_calls
 struct ss_view;
 int ss_launch_tests(const struct ss_launch *l, const char *text, const struct ss_view *view,
                     const struct ss_calls *calls, struct ss_notes *tested);
-/* launch_gpu.c: the GPU of the platform. Returns 0 where it is not known. */
-struct ss_sandbox_gpu;
-int ss_launch_gpu(const struct ss_cluster *cluster, struct ss_sandbox_gpu *out);
 
 /* ---- launch_used.c ---- */
 struct ss_sandbox;
@@ -176,13 +173,6 @@ struct ss_batch {
 void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct ss_batch *out);
 /* Multiplies numbers >= 0. Returns 0 where the product is more GPUs than any cluster has. */
 int ss_batch_product(int a, int b);
-/* What a script asks PBS for; 0: it does not tell. */
-struct ss_pbs {
-    int nodes, gpus, tasks; /* nodes, GPUs of a node, processes of a node */
-    int lines;              /* lines for a node in the file of hosts */
-};
-/* launch_pbs.c: reads the lines "#PBS". Returns 1 where there is one. */
-int ss_launch_pbs(const char *text, struct ss_pbs *out);
 #define SS_LAUNCH_SECONDS 20.0
 /* What a run of a script has found out beside its calls. */
 struct ss_launch_made {

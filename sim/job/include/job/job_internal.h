@@ -107,7 +107,7 @@ int ss_job_check_sparse(struct ss_finish *f, int virtual_stages);
 void ss_job_complete_streams(struct ss_finish *f, struct ss_model *m, int from_file);
 /* Refuses what hyper-connections, and layers that choose experts by a table, lack. */
 int ss_job_check_streams(struct ss_finish *f, int virtual_stages);
-/* ---- job_undivided.c ---- */
+/* ---- job_check_layers.c ---- */
 /* Refuses tensor and context ranks of mixers that no framework divides. */
 int ss_job_check_undivided(struct ss_finish *f);
 /* ---- job_encoders.c ---- */

@@ -177,11 +177,6 @@ void ss_index_free(struct ss_index *ix);
 int ss_index_point(const struct ss_index *ix, const char *name);
 int ss_index_link(const struct ss_index *ix, const char *name);
 
-/* ---- cluster_topology.c: <cluster> of TORUS, FAT_TREE or DRAGONFLY ---- */
-bool ss_cluster_is_flat(const struct ss_xml_node *node);
-/* Checks that the parameters of a cluster that is not flat make `hosts` hosts. */
-int ss_cluster_check(const struct ss_xml_node *node, long hosts, const char *file, struct ss_error *err);
-
 /* ---- refs.c: routes name what exists, and every host can be reached ---- */
 int ss_refs_check(const struct ss_index *ix, const struct ss_xml_node *root, const char *file,
                   struct ss_error *err);

@@ -28,8 +28,8 @@ void ss_html_breakdown(const struct ss_page *page);
 /* Writes what the kernels compute, and the heaviest kernels; nothing without run.compute. */
 void ss_html_compute(const struct ss_page *page);
 void ss_html_memory(const struct ss_page *page);
-int ss_html_network(const struct ss_page *page); /* 0 or SS_ERR_NOMEM */
-int ss_html_inputs(const struct ss_page *page);
-/* Closes the page and writes the numbers that the scripts draw, as gzipped JSON in base64. Returns 0 or
+int ss_html_network(
+    const struct ss_page *
+        page); /* Closes the page and writes the numbers that the scripts draw, as gzipped JSON in base64. Returns 0 or
  * SS_ERR_NOMEM. */
 int ss_html_data(const struct ss_page *page);

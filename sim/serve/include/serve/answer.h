@@ -31,21 +31,13 @@ int ss_question_lacks(struct ss_question *q, const char *name, struct ss_error *
 /* Reads the words of the job. */
 int ss_question_job(struct ss_question *q, struct ss_error *err);
 
-/* ---- kept.c ---- */
-/* Fills *reply with a copy of an earlier answer to the same question; returns 0 where there is none. */
-int ss_answer_recall(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
-                     int n, struct ss_serve_reply *reply);
-/* Keeps a copy of an answer. */
-void ss_answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
-                    int n, const struct ss_serve_reply *reply);
-
 /* Writes an answer. */
 typedef int ss_answer(struct ss_question *q, struct ss_error *err);
-/* ---- answers_job.c: one job ---- */
+/* ---- answers_job.c ---- */
+/* One job. */
 ss_answer ss_answer_run, ss_answer_timeline, ss_answer_report, ss_answer_explain, ss_answer_args;
-/* ---- answers_many.c: many jobs ---- */
+/* Many jobs. */
 enum ss_answer_form { SS_ANSWER_JSON, SS_ANSWER_CSV, SS_ANSWER_SVG };
 ss_answer ss_answer_sweep, ss_answer_nodes, ss_answer_nearest, ss_answer_fastest;
-
-/* ---- answers_text.c: a text that was pasted ---- */
+/* A text that was pasted. */
 ss_answer ss_answer_import;

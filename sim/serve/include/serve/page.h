@@ -20,7 +20,7 @@ struct ss_serve {
 extern const char ss_serve_page_html[], ss_serve_style_css[], ss_serve_words_js[], ss_serve_draw_js[],
     ss_serve_page_js[];
 
-/* ---- look.c ---- */
+/* ---- choices.c ---- */
 /* Writes the style sheet: grounds, tones ("--tone-tp") and the page's own rules. */
 void ss_serve_look_css(FILE *out);
 /* Writes the words and tones of keys as constants of a script: TIMES, MEMORY, TERMS. */

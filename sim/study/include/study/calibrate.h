@@ -136,7 +136,7 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
 #define SS_BENCH_PROPS 10
 int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, int props[SS_BENCH_PROPS]);
 
-/* ---- microbench_machines.c: the platforms of the data, one of which a row was measured on ---- */
+/* ---- microbench_survey.c: the platforms of the data, one of which a row was measured on ---- */
 struct ss_bench_machine {
     struct ss_platform *platform;
     struct ss_stack stack; /* as its card runs it */

@@ -56,6 +56,3 @@ int ss_kineto_copy(const char *name);
 /* Returns the label of a kernel of this kind of work (enum ss_gpu_label). `group` is the description
  * of its process group, or "". */
 int ss_kineto_label(int work, const char *name, const char *group);
-/* Sums up the spans of a trace to the times of an iteration, and sorts the spans. Errors: SS_ERR_INPUT,
- * SS_ERR_NOMEM. */
-int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err);

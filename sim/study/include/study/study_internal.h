@@ -17,7 +17,7 @@ struct ss_grid;
 /* Adds words, separated by blanks, at the end of a request. Errors: those of ss_request_set. */
 int ss_study_add_words(struct ss_request *r, const char *words);
 
-/* ---- sweep_digest.c ---- */
+/* ---- sweep.c ---- */
 struct ss_sweep;
 /* Notes flags of the command line that the values of a sweep beat. Error: SS_ERR_NOMEM. */
 int ss_sweep_note_beaten(const struct ss_sweep *s, struct ss_request *base, struct ss_error *err);
@@ -42,7 +42,7 @@ int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how
 int ss_request_behind(const struct ss_request *base, const char *words, struct ss_request *out,
                       struct ss_error *err);
 
-/* ---- premises.c ---- */
+/* ---- warnings.c ---- */
 /* Writes the premises of a job without what `vary` (NULL: nothing) varies: the first line above a table. The
  * line is "" where the words are refused. A buffer of SS_PREMISES_SIZE holds it. Errors: SS_ERR_NOMEM, and those
  * of ss_scenario_build that are no refusal. */
@@ -121,10 +121,6 @@ double ss_prediction_memory(const struct ss_prediction *p, const char *memory_ki
 /* Returns a timer in s by its name; NaN: it is not predicted. */
 double ss_prediction_timer(const struct ss_prediction *p, const char *name);
 
-/* validate_bounds.c: fills in both bounds of a mixture whose recompute is unknown. */
-int ss_validation_bounds(const struct ss_case *c, const struct ss_run_options *options,
-                         struct ss_validation_row *row, struct ss_error *err);
-
 /* ---- timer_rows.c: a CSV file with the columns run (the id of a table's row), timer and ms ---- */
 struct ss_timer_row {
     char run[96];
@@ -148,7 +144,7 @@ void ss_timer_rows_free(struct ss_timer_rows *t);
  * errors say nothing. */
 #define SS_SMALLEST_TIMER 0.01
 
-/* ---- log_text.c ---- */
+/* ---- log_lines.c ---- */
 /* Takes one line without its end, which it may change, and the line's number. Returns 0, or an error,
  * which ends the reading. */
 typedef int (*ss_log_line)(void *reader, char *line, int number);
