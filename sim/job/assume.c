@@ -163,7 +163,7 @@ static int note_recipes(const struct ss_asked *asked, struct ss_request *out, st
     return rc ? ss_nomem(err) : SS_OK;
 }
 
-int ss_request_open(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
+static int open_words(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
 {
     struct ss_asked asked;
     int rc = ss_request_said(r, &asked);
@@ -190,6 +190,27 @@ int ss_request_open(const struct ss_request *r, struct ss_request *out, struct s
     if (rc)
         ss_request_free(out);
     return rc;
+}
+
+int ss_request_open(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
+{
+    static const char *const of_one[] = {"--measured", "--measured-memory"};
+    int rc = open_words(r, out, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one && !rc; i++) {
+        size_t at = ss_request_find(r, of_one[i]);
+        if (at < r->n && !r->place[r->word[at].place].file)
+            rc = ss_notes_add(
+                &out->notes,
+                "%s is of one layout and changes nothing here: stepsim check holds a layout against it",
+                of_one[i]);
+    }
+    if (!rc)
+        return SS_OK;
+    ss_request_free(out);
+    return ss_nomem(err);
 }
 
 int ss_request_said(const struct ss_request *r, struct ss_asked *asked)
