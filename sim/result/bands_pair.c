@@ -19,13 +19,6 @@ struct pairs {
     int sources[2];
 };
 
-static int by_size(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    return x->size != y->size ? (x->size > y->size) - (x->size < y->size) : x->source - y->source;
-}
-
 static int add(const struct ss_band_run *a, const struct ss_band_run *b, int source, int near,
                struct pairs *out)
 {
@@ -76,18 +69,49 @@ static int collect(const struct ss_band_table *t, const struct ss_band_job *job,
 }
 
 /* A near source has one vote; all others share one, if there are any. */
-static double quantile(const struct pairs *p, double level)
+static double share_of(const struct pairs *p, const struct pair *pair)
 {
-    double votes = p->sources[1] + (p->sources[0] > 0), mass = 0;
+    double share = pair->weight / p->weight[pair->near][pair->source];
+    return pair->near ? share : share / p->sources[0];
+}
 
-    for (size_t i = 0; i < p->n; i++) {
-        const struct pair *pair = &p->pair[i];
-        double share = pair->weight / p->weight[pair->near][pair->source];
-        mass += pair->near ? share : share / p->sources[0];
-        if (mass >= level * votes * (1 - 1e-12))
-            return pair->size;
+static void swap(struct pair *a, struct pair *b)
+{
+    struct pair was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* Returns the size up to which pairs have this level of the votes. Pairs are parted by one of their sizes, and the part where the level is
+ * reached again, as sorting all of them would cost more. */
+static double quantile(struct pairs *p, double level)
+{
+    double votes = p->sources[1] + (p->sources[0] > 0), left = level * votes * (1 - 1e-12), size = 0;
+    for (size_t low = 0, high = p->n; low < high;) {
+        size_t same = low, at = low, above = high;
+        double below = 0, equal = 0;
+        size = p->pair[low + (high - low) / 2].size;
+        while (at < above) {
+            struct pair *pair = &p->pair[at];
+            if (pair->size > size) {
+                swap(pair, &p->pair[--above]);
+                continue;
+            }
+            *(pair->size < size ? &below : &equal) += share_of(p, pair);
+            if (pair->size < size)
+                swap(pair, &p->pair[same++]);
+            at++;
+        }
+        if (below >= left) {
+            high = same;
+            continue;
+        }
+        left -= below + equal;
+        if (left <= 0)
+            break;
+        low = above;
     }
-    return p->n ? p->pair[p->n - 1].size : 0;
+    return size;
 }
 
 int ss_bands_pair(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_pair_band *out,
@@ -101,7 +125,6 @@ int ss_bands_pair(const struct ss_bands *bands, const struct ss_band_job *job, s
     out->near_sources = p.sources[1];
     if (!rc && out->sources >= LEAST_SOURCES) {
         out->pairs = (int)p.n;
-        qsort(p.pair, p.n, sizeof *p.pair, by_size);
         out->pct = 100 * expm1(quantile(&p, SS_BAND_SHARE));
     }
     free(p.pair);
