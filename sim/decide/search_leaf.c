@@ -15,9 +15,8 @@ static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *
     return ss_study_add_words(r, words);
 }
 
-/* Sets the axes from `from` to `to` - 1. */
-static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
-                    struct ss_asked *asked, struct ss_error *err)
+int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
+                struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_request r;
     int rc = SS_OK;
@@ -33,18 +32,12 @@ static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, in
     return rc;
 }
 
-int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
-                struct ss_error *err)
-{
-    return set_axes(c, at, axis, axis + 1, asked, err);
-}
-
 int ss_find_plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
                       struct ss_job *job, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     *asked = c->asked;
-    int rc = set_axes(c, leaf->at, 0, c->naxes, asked, err);
+    int rc = ss_find_set(c, leaf->at, 0, c->naxes, asked, err);
     return rc ? rc
               : ss_input_cache_finish(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
                                       err);

@@ -177,11 +177,8 @@ static int probe(struct walk *w, int depth, const struct ss_asked *asked, struct
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     struct ss_asked first = *asked;
     struct ss_job job;
-    int rc = SS_OK;
-    for (int a = depth; a < c->naxes && !rc; a++) {
-        w->at[a] = 0;
-        rc = ss_find_set(c, w->at, a, &first, err);
-    }
+    memset(w->at + depth, 0, (size_t)(c->naxes - depth));
+    int rc = ss_find_set(c, w->at, depth, c->naxes, &first, err);
     SS_THEN(rc, ask(w, &first, &job, err));
     if (rc || w->cut < 0)
         return rc;
@@ -232,7 +229,7 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
     for (int i = from; i < to && !rc; i++) {
         struct ss_asked next = *asked;
         w->at[depth] = (unsigned char)i;
-        rc = ss_find_set(c, w->at, depth, &next, err);
+        rc = ss_find_set(c, w->at, depth, depth + 1, &next, err);
         SS_THEN(rc, visit(w, depth + 1, &next, costs, err));
         if (rc || w->cut < 0)
             continue;
@@ -278,12 +275,10 @@ static int walk_slice(void *ctx, int item, void *answer, struct ss_error *err)
     struct walk w = begin(all->space, slice->cluster, slice->micro);
     struct ss_asked asked = c->asked;
     int64_t made = all->costs ? ss_find_costs_made(all->costs) : 0;
-    int rc = SS_OK;
     w.answer = answer;
     w.answer->n = 0;
     memcpy(w.at, slice->at, (size_t)w.outer);
-    for (int a = 0; a < w.outer && !rc; a++)
-        rc = ss_find_set(c, w.at, a, &asked, err);
+    int rc = ss_find_set(c, w.at, 0, w.outer, &asked, err);
     SS_THEN(rc, visit(&w, w.outer, &asked, all->costs, err));
     w.answer->asked = w.asked;
     w.answer->priced = all->costs ? ss_find_costs_made(all->costs) - made : 0;
@@ -389,8 +384,7 @@ static int count_refusals(struct all *all, struct ss_error *err)
         struct walk w = {.space = all->space, .cluster = r->cluster};
         struct ss_asked asked = c->asked;
         struct ss_job job;
-        for (int a = 0; a < c->naxes && !rc; a++)
-            rc = ss_find_set(c, r->first.at, a, &asked, err);
+        rc = ss_find_set(c, r->first.at, 0, c->naxes, &asked, err);
         SS_THEN(rc, ask(&w, &asked, &job, err));
         SS_THEN(rc, ss_find_refuse(all->space, r->cluster, &w.why, r->first.is.refused.n, err));
     }

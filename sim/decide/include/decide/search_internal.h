@@ -139,9 +139,9 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
 void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size);
 
 /* ---- search_leaf.c ---- */
-/* Sets the words of an axis in a job. After an error the job is of no use. */
-int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
-                struct ss_error *err);
+/* Sets the words of the axes from `from` to `to` - 1 in a job. After an error the job is of no use. */
+int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
+                struct ss_asked *asked, struct ss_error *err);
 /* Writes the words of a leaf: those of its axes, and of its switches. */
 int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf *leaf, char *words,
                        size_t size, struct ss_error *err);
