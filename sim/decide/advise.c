@@ -34,6 +34,7 @@ struct advisor {
     struct ss_crew *crew;
     struct trial *trial; /* [of as many] */
     int *item;
+    int *early, nearly; /* changes that will probably be run again, the last one first */
     enum ss_change_aim aim;
     struct ss_changed from; /* the job without changes */
     struct found *found;    /* changes that make the job faster and do not make it too large */
@@ -120,6 +121,25 @@ static int run_change(void *ctx, int item, void *answer, struct ss_error *err)
     return t->status < 0 ? t->status : SS_OK;
 }
 
+/* ---- what workers that would idle begin ---- */
+
+static void on_change(void *ctx, int item, const void *answer)
+{
+    struct advisor *a = ctx;
+    const struct trial *t = answer;
+    const struct ss_summary *s = &t->found.advice.summary;
+    if (item < ss_change_count() && t->status > 0 && t->found.kind != SS_CHANGE_SPLIT &&
+        s->outcome != SS_OUTCOME_TOO_LARGE && helps(&t->found.advice, a->out->side.summary.iteration_s))
+        a->early[a->nearly++] = ss_change_count() + item;
+}
+
+static int next_early(void *ctx, int worker)
+{
+    struct advisor *a = ctx;
+    (void)worker;
+    return a->nearly ? a->early[--a->nearly] : -1;
+}
+
 /* Runs n items, and keeps those that help. */
 static int run_changes(struct advisor *a, int n, struct ss_error *err)
 {
@@ -181,6 +201,7 @@ static int confirm(struct advisor *a, struct ss_error *err)
 {
     int n = a->n < CONFIRMED ? (int)a->n : CONFIRMED;
 
+    a->nearly = 0;
     for (int i = 0; i < n; i++)
         a->item[i] = ss_change_count() + a->found[i].change;
     int rc = run_changes(a, n, err);
@@ -243,11 +264,15 @@ static int open_crew(struct advisor *a, const struct ss_workers *workers, struct
                                .nitems = 2 * (int)n,
                                .size = sizeof *a->trial,
                                .work = run_change,
+                               .ahead = next_early,
+                               .on_item = on_change,
                                .ctx = a};
     a->trial = ss_calloc(n, sizeof *a->trial);
     a->item = ss_calloc(n, sizeof *a->item);
+    a->early = ss_calloc(n, sizeof *a->early);
     a->found = ss_calloc(n, sizeof *a->found);
-    return a->trial && a->item && a->found ? ss_pool_open(&a->pool, &a->crew, err) : ss_nomem(err);
+    return a->trial && a->item && a->early && a->found ? ss_pool_open(&a->pool, &a->crew, err)
+                                                       : ss_nomem(err);
 }
 
 static int find_faster(struct advisor *a, const struct ss_workers *workers, struct ss_error *err)
@@ -313,6 +338,7 @@ int ss_advise(const struct ss_run *run, const struct ss_run_options *options, in
     free(a.found);
     free(a.trial);
     free(a.item);
+    free(a.early);
     ss_request_free(&a.from.request);
     return rc;
 }
