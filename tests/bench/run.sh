@@ -37,7 +37,7 @@ done
 if [ $smoke = 1 ]; then
     options="$options --quick" searches=--quick quick=--smoke list=20 calls=5 answers=40
 else
-    cmake --build "$build" --target bench_bounds bench_calls bench_cases bench_search bench_sweep >&2
+    cmake --build "$build" --target stepsim-cli bench_bounds bench_calls bench_cases bench_search bench_sweep >&2
 fi
 bench=$build/tests
 python=${PYTHON:-python3}
@@ -148,6 +148,11 @@ growth() {
     if [ $smoke = 1 ]; then "$bench/bench_sweep" scaling --quick; else "$bench/bench_sweep" scaling; fi
 }
 
+# The part of the page that has this title, without empty lines at its end.
+earlier() {
+    awk -v title="## $1" '/^## / { on = $0 == title } on { line[++n] = $0; if ($0 != "") last = n } END { for (i = 1; i <= last; i++) print line[i] }' "$page"
+}
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for part in ${parts:-$every}; do
@@ -163,12 +168,9 @@ done
     echo
     echo "Processor time and instructions come first in all tables: other programs of the machine lengthen wall times, and these are told beside what others took of the processors (\"others\"), where 0 is a quiet machine."
     for part in $every; do
-        echo
-        if [ -s "$work/$part" ]; then
-            cat "$work/$part"
-        else
-            awk -v title="## $(title "$part")" '/^## / { on = $0 == title } on { line[++n] = $0; if ($0 != "") last = n } END { for (i = 1; i <= last; i++) print line[i] }' "$page"
-        fi
+        [ -s "$work/$part" ] || earlier "$(title "$part")" > "$work/$part"
+        [ ! -s "$work/$part" ] || echo
+        cat "$work/$part"
     done
 } > "$work/page"
 cat "$work/page" > "$page"

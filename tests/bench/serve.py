@@ -13,6 +13,8 @@ import threading
 import time
 import urllib.parse
 
+from measure import Others
+
 
 def spent(pid):
     """Processor time of a process, s: its own, and the system's for it."""
@@ -46,16 +48,19 @@ def measure(name, process, port, parts):
     """Each part is what one client asks."""
     ms, before, start = [], spent(process.pid), time.time()
     clients = [threading.Thread(target=client, args=(port, part, ms)) for part in parts]
-    for one in clients:
-        one.start()
-    for one in clients:
-        one.join()
-    wall, own, system = time.time() - start, *(b - a for a, b in zip(before, spent(process.pid)))
+    with Others() as others:
+        own = time.process_time()
+        for one in clients:
+            one.start()
+        for one in clients:
+            one.join()
+        wall, took, system = time.time() - start, *(b - a for a, b in zip(before, spent(process.pid)))
+        others.own = time.process_time() - own + took + system
     if len(ms) < sum(map(len, parts)):
         sys.exit("serve.py: a client ended early")
     ms.sort()
     n = len(ms)
-    print(f"| {name} | {n} | {ms[n // 2]:.1f} | {ms[n * 99 // 100]:.1f} | {n / wall:.0f} | {1e3 * own / n:.2f} | {1e3 * system / n:.2f} |")
+    print(f"| {name} | {n} | {ms[n // 2]:.1f} | {ms[n * 99 // 100]:.1f} | {n / wall:.0f} | {1e3 * took / n:.2f} | {1e3 * system / n:.2f} | {others.share:.0f} |")
 
 
 def main():
@@ -70,8 +75,7 @@ def main():
         port = int(address.split("/")[2].split(":")[1])
         few = jobs[::max(1, len(jobs) * 10 // most)][:most // 10]
         many = [f"{job} --train-iters {5 + k}" for k in range(-(-most // len(jobs))) for job in jobs][:most]
-        print(f"Load of the machine before (1, 5, 15 min): {' '.join(f'{x:.1f}' for x in os.getloadavg())}.\n")
-        print("| clients | answers | p50 ms | p99 ms | answers a second | CPU ms an answer | of the system |\n|---|---|---|---|---|---|---|")
+        print("| clients | answers | p50 ms | p99 ms | answers a second | CPU ms an answer | of the system | others, % |\n|---|---|---|---|---|---|---|---|")
         measure("1", process, port, [few])
         measure("20", process, port, [many[k::20] for k in range(20)])
         process.terminate()
