@@ -110,9 +110,14 @@ static double rank_logits(const struct ss_shape *s)
     return s->tokens * s->vocab * (s->stack->loss_gathers > 0 ? s->tp : 1);
 }
 
-/* Bytes that a gathered logit moves beside NCCL's own traffic: out of the flat block that NCCL gathers into, and
- * through torch.cat. */
-enum { GATHERED_BYTES = 4 + 4 };
+/* Gathered logits move out of the flat block that NCCL gathers into, and through torch.cat, which until PyTorch 2.8 moves 16 bit one
+ * element at a time; of their gradient a rank copies its own columns. */
+static void gathered_logits(struct ss_ops *ops, const struct ss_shape *s, double logits)
+{
+    double copy = 2 * s->e;
+    struct ss_op *op = ss_op_kernels(ops, "gathered logits", 2 * copy * logits, copy * logits / s->tp, 2, 1);
+    ss_op_strided(op, s->stack->wide_cat > 0 ? 0 : logits, logits / s->tp, copy);
+}
 
 /* Appends the reductions of the parallel cross entropy: maximum, target logit and sum. Transformer Engine
  * gathers all three from every rank instead; a loss over the whole vocabulary needs the logits themselves. */
@@ -131,8 +136,7 @@ static void borders(struct ss_ops *ops, const struct ss_shape *s, int gathered)
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double logits = rank_logits(s), copied = s->stack->loss_gathers > 0 && s->tp > 1 ? GATHERED_BYTES : 0;
-    double output = 0;
+    double logits = rank_logits(s), output = 0;
     struct ss_op *op;
     ss_op_streams_contract(ops, s);
     if (s->model->final_norm) {
@@ -158,11 +162,13 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
         op->tensors++;
     }
     factors(ops, s);
+    if (s->stack->loss_gathers > 0 && s->tp > 1)
+        gathered_logits(ops, s, logits);
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
     op->forward_fresh = s->stack->fused_cross_entropy || s->e == 4 ? 0 : 4 * logits;
     op->backward_fresh = s->stack->fused_cross_entropy || s->e == 4 ? 0 : s->e * logits;
-    ss_op_traffic(op, logits * (s->stack->loss_fwd_bytes + copied), logits * s->stack->loss_bwd_bytes, 12, 4);
+    ss_op_traffic(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
     /* The forward subtracts a token's largest logit and divides by the sum of powers; the backward multiplies
      * by the token's gradient: in place, in fp32, with broadcast operands. */
     if (!s->stack->fused_cross_entropy)
