@@ -21,6 +21,7 @@ int ss_order_build(const struct ss_job *job, const struct ss_stack *stack, int w
         /* without the flag N = p; 0 is what says that the release knows the case m = p */
         .microbatch_group_size = group || stack->pp_all_warmup > 0 ? group : job->pp,
         .overlap_p2p = ss_job_overlaps_p2p(job, stack),
+        .ordered_p2p = stack->p2p_ordered > 0,
         .paired = job->moe.overlap && job->model.num_experts > 0,
     };
 

@@ -128,12 +128,19 @@ static void wait_send(struct lowering *l, struct op_list *list, int d)
 
 static void blocking(struct lowering *l, int d, int i)
 {
-    receive(l, &l->before, d, i);
-    send(l, &l->after, d, i);
     /* The steady partner: backward i - warmup after forward i, forward i + warmup + 1 after backward i. */
-    int steady = d == FWD ? i >= l->warmup : i + l->warmup + 1 < l->total;
+    int steady = d == FWD ? i >= l->warmup : i + l->warmup + 1 < l->total,
+        ordered = l->s->p2p == SS_P2P_ORDERED;
+
+    receive(l, &l->before, d, i);
+    if (!ordered || d == FWD)
+        send(l, &l->after, d, i);
+    if (ordered && d == FWD)
+        wait_send(l, &l->after, d);
     if (steady)
         receive(l, &l->after, !d, d == FWD ? i - l->warmup : i + l->warmup + 1);
+    if (ordered && d == BWD)
+        send(l, &l->after, d, i);
     wait_send(l, &l->after, d);
 }
 
@@ -194,7 +201,7 @@ static void around(struct lowering *l, int d, int i)
 {
     if (l->s->p2p == SS_P2P_ASYNC)
         asynchronous(l, d, i);
-    else if (l->s->p2p == SS_P2P_BLOCKING)
+    else if (l->s->p2p == SS_P2P_BLOCKING || l->s->p2p == SS_P2P_ORDERED)
         blocking(l, d, i);
     else if (l->s->p2p == SS_P2P_OVERLAPPED)
         overlapped(l, d, i);

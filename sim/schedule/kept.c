@@ -8,8 +8,8 @@
 static struct ss_cache_key key_of(const char *name, const struct ss_schedule_params *p, int microbatches)
 {
     struct ss_cache_key key = ss_cache_key(SS_CACHE_SCHEDULE);
-    const int numbers[] = {p->stages,      p->chunks, microbatches, p->microbatch_group_size,
-                           p->overlap_p2p, p->paired};
+    const int numbers[] = {p->stages,      p->chunks,      microbatches, p->microbatch_group_size,
+                           p->overlap_p2p, p->ordered_p2p, p->paired};
     ss_cache_mix_ints(&key, numbers, (int)(sizeof numbers / sizeof numbers[0]));
     ss_cache_mix_bytes(&key, name, strlen(name));
     return key;

@@ -30,7 +30,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
         order[i] = (struct ss_slot){SS_PHASE_F, 0, i, -1, -1};
         order[m + i] = (struct ss_slot){SS_PHASE_B, 0, i, -1, -1};
     }
-    s->p2p = SS_P2P_BLOCKING;
+    s->p2p = params->ordered_p2p ? SS_P2P_ORDERED : SS_P2P_BLOCKING;
     for (int r = 0; r < p; r++) {
         int warmup = params->paired ? 1 : p - r - 1;
         s->warmup[r] = warmup < m ? warmup : m;

@@ -90,12 +90,12 @@ static int read_p2p(struct reader *r)
     const char *word;
     size_t n;
     if (next_word(r, &word, &n))
-        for (int i = SS_P2P_BLOCKING; i <= SS_P2P_ASYNC; i++)
+        for (int i = SS_P2P_BLOCKING; i <= SS_P2P_ORDERED; i++)
             if (is(word, n, ss_p2p_name(i))) {
                 r->t->p2p = i;
                 return SS_OK;
             }
-    return fail(r, "p2p: unknown policy", "choose async, blocking, overlapped or batched");
+    return fail(r, "p2p: unknown policy", "choose async, blocking, ordered, overlapped or batched");
 }
 
 static int read_warmup(struct reader *r)

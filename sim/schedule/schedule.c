@@ -5,7 +5,7 @@
 
 const char *ss_p2p_name(int p2p)
 {
-    static const char *const names[] = {"blocking", "overlapped", "batched", "async"};
+    static const char *const names[] = {"blocking", "overlapped", "batched", "async", "ordered"};
     return p2p >= 0 && (size_t)p2p < SS_ARRAY_LEN(names) ? names[p2p] : "unknown";
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "plan_fixture.h"
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
@@ -175,6 +176,33 @@ static void test_1f1b_events(void)
                     (int64_t)(sizeof first + sizeof last) / (int64_t)sizeof *first - 2);
     CU_ASSERT_EQUAL(p->nchannels, 2);
     CU_ASSERT(p->channels[0].rendezvous && p->channels[1].rendezvous);
+    ss_program_free(p);
+    fixture_free(f);
+}
+
+/* One message after the other: three microbatches over two ranks, of which the last forward and the first backward meet. */
+static void test_ordered_events(void)
+{
+    static const char *const want[] = {"send f1, wait-send f1, send f1, wait-send f1, recv b1, wait-recv b1, "
+                                       "send f1, wait-send f1, recv b1, wait-recv b1, "
+                                       "recv b1, wait-recv b1, ",
+                                       "recv f0, wait-recv f0, recv f0, wait-recv f0, send b0, wait-send b0, "
+                                       "recv f0, wait-recv f0, send b0, wait-send b0, "
+                                       "send b0, wait-send b0, "};
+    struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP | FIXTURE_EXTRA);
+    f->schedule->p2p = SS_P2P_ORDERED;
+    struct ss_program *p = lower(f);
+    CU_ASSERT_FATAL(p != NULL);
+    CU_ASSERT_EQUAL(ss_program_check(p, NULL), SS_OK);
+    for (int cls = 0; cls < 2; cls++) {
+        struct ss_cursor cur = {0, 0};
+        char got[400] = "", text[128];
+        for (const struct ss_event *ev; (ev = ss_program_next(p, cls, &cur)) != NULL;)
+            if (ev->kind == SS_EV_SEND || ev->kind == SS_EV_RECV || ev->kind == SS_EV_WAIT_SEND ||
+                ev->kind == SS_EV_WAIT_RECV)
+                ss_append(got, sizeof got, "%s, ", describe(p, cls, ev, text, sizeof text));
+        CU_ASSERT_STRING_EQUAL(got, want[cls]);
+    }
     ss_program_free(p);
     fixture_free(f);
 }
@@ -644,6 +672,7 @@ static void test_gathers_begin(void)
 SUITE(program)
 {
     CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
+                           {"messages one after the other", test_ordered_events},
                            {"reductions that begin at once", test_aligned},
                            {"gathers that hooks begin", test_hooked},
                            {"where gathers begin", test_gathers_begin},

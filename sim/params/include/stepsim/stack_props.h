@@ -330,6 +330,9 @@ SS_C_BEGIN
     X(p2p_waits, "ss.p2p.host_waits", COUNT, 0, 0, 2,                                                        \
       "1: the host waits for the device in sends and receives between stages that are not overlapped; "      \
       "2: where tensor ranks share a stage")                                                                 \
+    X(p2p_ordered, "ss.p2p.ordered", COUNT, 0, 0, 1,                                                         \
+      "1f1b exchanges one message after the other: a stage sends its forward's output before it receives a " \
+      "gradient, the next one receives it before it sends the gradient back")                                \
     X(p2p_shapes, "ss.p2p.shapes", COUNT, 0, 0, 8,                                                           \
       "tensors that a forward passes to the next stage, whose shapes travel ahead of them, as that of the "  \
       "gradient does on its way back")                                                                       \

@@ -30,7 +30,9 @@ enum ss_p2p {
                          steady forward and backward are one batch after the backward */
     /* buffers exist before they are needed: a send begins when its slot ends and runs in the background; only
      * the slot that needs the input waits */
-    SS_P2P_ASYNC
+    SS_P2P_ASYNC,
+    /* as SS_P2P_BLOCKING, but one message after the other: between two stages the forward's goes first */
+    SS_P2P_ORDERED
 };
 
 struct ss_schedule {
@@ -69,6 +71,7 @@ struct ss_schedule_params {
      * not full may run if it has `stages` microbatches. */
     int microbatch_group_size;
     int overlap_p2p; /* 0: interleaved with blocking p2p */
+    int ordered_p2p; /* 1: 1f1b sends one message after the other */
     /* 1: 1f1b and interleaved pair a forward with a backward in their steady part, with one more forward
      * before it, as Megatron does with --overlap-moe-expert-parallel-comm */
     int paired;
