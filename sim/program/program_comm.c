@@ -129,16 +129,14 @@ static void wait_send(struct lowering *l, struct op_list *list, int d)
 static void blocking(struct lowering *l, int d, int i)
 {
     /* The steady partner: backward i - warmup after forward i, forward i + warmup + 1 after backward i. */
-    int steady = d == FWD ? i >= l->warmup : i + l->warmup + 1 < l->total,
-        ordered = l->s->p2p == SS_P2P_ORDERED;
-
+    int partner = d == FWD ? i - l->warmup : i + l->warmup + 1, ordered = l->s->p2p == SS_P2P_ORDERED;
     receive(l, &l->before, d, i);
     if (!ordered || d == FWD)
         send(l, &l->after, d, i);
-    if (ordered && d == FWD)
+    if (ordered)
         wait_send(l, &l->after, d);
-    if (steady)
-        receive(l, &l->after, !d, d == FWD ? i - l->warmup : i + l->warmup + 1);
+    if (partner >= 0 && partner < l->total)
+        receive(l, &l->after, !d, partner);
     if (ordered && d == BWD)
         send(l, &l->after, d, i);
     wait_send(l, &l->after, d);

@@ -232,7 +232,8 @@ static void test_own_form(void)
     expect("schedule 1\nrank 0: 0F0 oops\n", SS_ERR_INPUT, 2, "row 2 column 13: 'oops' is no action");
     expect("schedule 1\np2p sometimes\n", SS_ERR_INPUT, 2, "unknown policy");
     expect("schedule 1\np2p blocking\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 0, "needs a line 'warmup'");
-    expect("schedule 1\np2p ordered\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 0, "p2p ordered needs a line 'warmup'");
+    expect("schedule 1\np2p ordered\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 0,
+           "p2p ordered needs a line 'warmup'");
     expect("schedule 1\np2p blocking\nwarmup 1\nrank 0: 0F0 0B0 0F1 0B1\n", SS_ERR_INPUT, 4,
            "is not what follows 1");
     expect("schedule 1\np2p async\nwarmup 0 0\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 3, "2 numbers for 1 ranks");
