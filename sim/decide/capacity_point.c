@@ -343,6 +343,41 @@ static void vary_near(const struct ss_capacity_board *b, const struct ss_request
     ss_sweep_vary(vary, text, NULL); /* which refuses what is varied already, or one flag too many */
 }
 
+/* Finds how long an iteration takes with the best of a small part of the layouts, s, and the share by which others may be slower and not
+ * told apart; INFINITY: none of them surely fits. */
+static double find_some(const struct ss_request *site, const struct ss_find_options *all)
+{
+    static const struct {
+        const char *flags, *values;
+    } few[] = {{"--tp", "tp=1,2,4,8"},
+               {"--cp", "cp=1,2,4"},
+               {"--mbs", "mbs=1,2"},
+               {"--fsdp --use-megatron-fsdp --use-torch-fsdp2 --use-distributed-optimizer "
+                "--data-parallel-sharding-strategy --optimizer",
+                "fsdp=none"}};
+    struct ss_sweep *vary = malloc(sizeof *vary);
+    struct ss_find_options options = *all;
+    struct ss_find_result *found = NULL;
+    double most = INFINITY;
+
+    if (!vary)
+        return most;
+    *vary = *all->vary;
+    options.vary = vary;
+    options.also_alike = 0;
+    options.below = &most;
+    for (size_t i = 0; i < SS_ARRAY_LEN(few); i++)
+        if (!ss_find_gives(site, few[i].flags))
+            ss_sweep_vary(vary, few[i].values, NULL);
+    if (!ss_find_run(site, &options, &found, NULL) && found->groups[0].best >= 0) {
+        const struct ss_summary *best = &found->points[found->groups[0].best].summary;
+        most = best->iteration_s * (1 + fmax(best->apart_pct > 0 ? best->apart_pct / 100 : 0, 1e-6));
+    }
+    ss_find_free(found);
+    free(vary);
+    return most;
+}
+
 /* Predicts the layouts of a search from the `first` on, the fastest by closed forms first, until none can be faster where flows are asked. */
 static int predict_best(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
                         const struct ss_find_result *found, int first, struct ss_capacity_point *p,
@@ -371,16 +406,16 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
 {
     struct ss_sweep *vary = ss_calloc(1, sizeof *vary);
     const int helpers = x->boards[a->point.cluster].helpers;
-    const double most_s = ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch);
+    double most_s = ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch);
     struct ss_run_options blind = x->run;
-    const struct ss_find_options options = {.vary = vary,
-                                            .how = x->options->how,
-                                            .run = &blind,
-                                            .workers = {.n = helpers > 1 ? helpers : 1},
-                                            .best_only = 1,
-                                            .also_alike = !x->limited,
-                                            .brief = 1,
-                                            .below = x->limited ? &most_s : NULL};
+    struct ss_find_options options = {.vary = vary,
+                                      .how = x->options->how,
+                                      .run = &blind,
+                                      .workers = {.n = helpers > 1 ? helpers : 1},
+                                      .best_only = 1,
+                                      .also_alike = !x->limited,
+                                      .brief = 1,
+                                      .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;
     struct ss_capacity_point p = a->point;
     int rc = vary ? set_number(site, "--global-batch-size", batch, why) : ss_nomem(why);
@@ -391,6 +426,10 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
     if (!rc && x->near) {
         vary_near(&x->boards[p.cluster], site, "--tp", 0, vary);
         vary_near(&x->boards[p.cluster], site, "--cp", 1, vary);
+    }
+    if (!rc && !x->limited) {
+        most_s = find_some(site, &options);
+        options.below = &most_s;
     }
     SS_THEN(rc, ss_find_run(site, &options, &found, why));
     free(vary);

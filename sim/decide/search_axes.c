@@ -130,6 +130,14 @@ static int schedule(const struct ss_find_cluster *c, struct ss_find_axis *a)
     return rc;
 }
 
+int ss_find_value(const struct ss_find_axis *a, const char *value, int otherwise)
+{
+    for (int i = 0; i < a->n; i++)
+        if (!strcmp(a->value[i], value))
+            return i;
+    return otherwise;
+}
+
 /* ---- which axes there are ---- */
 
 static const struct row {

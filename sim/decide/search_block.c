@@ -20,15 +20,6 @@ int ss_find_block_axis(const struct ss_find_cluster *c, const unsigned char *at)
     return -1;
 }
 
-/* Returns the index of a value of an axis; `otherwise`: it has no such value. */
-static int index_of(const struct ss_find_axis *a, const char *value, int otherwise)
-{
-    for (int i = 0; i < a->n; i++)
-        if (!strcmp(a->value[i], value))
-            return i;
-    return otherwise;
-}
-
 void ss_find_block_ends(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                         const struct ss_job *job, struct ss_find_leaf at[2], struct ss_job jobs[2])
 {
@@ -36,7 +27,7 @@ void ss_find_block_ends(const struct ss_find_cluster *c, const struct ss_find_le
     const struct ss_find_axis *a = &c->axes[axis];
     for (int end = 0; end < 2; end++) {
         at[end] = *leaf;
-        at[end].at[axis] = (unsigned char)index_of(a, end ? "full" : "none", UINT8_MAX - end);
+        at[end].at[axis] = (unsigned char)ss_find_value(a, end ? "full" : "none", UINT8_MAX - end);
         jobs[end] = *job;
         jobs[end].recompute.granularity = end ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_NONE;
         jobs[end].recompute.method = SS_RECOMPUTE_UNIFORM;
@@ -73,7 +64,7 @@ int ss_find_block_most(const struct ss_find_cluster *c, const struct ss_find_lea
 {
     int least, most;
     stage_layers(job, &least, &most);
-    most -= index_of(&c->axes[ss_find_block_axis(c, leaf->at)], "full", -1) >= 0;
+    most -= ss_find_value(&c->axes[ss_find_block_axis(c, leaf->at)], "full", -1) >= 0;
     return most < UINT8_MAX ? most : UINT8_MAX;
 }
 

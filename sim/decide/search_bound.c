@@ -203,6 +203,7 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
     if (!rc && e >= 0) {
         ss_find_bounds_set(&shared->entry[e].least, &flight, job, c->stack, microbatches, out);
         out->floor = out->seconds;
+        out->work = microbatches * shared->entry[e].least.all / job->pp;
         out->loose = shared->entry[e].least.loose;
         out->unsure =
             is_unsure(c, job, traits_of(c, job, shared)->hybrid, shared->bands, shared->cache, out->bytes);

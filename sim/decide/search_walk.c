@@ -36,6 +36,7 @@ struct record {
 };
 struct answer {
     int64_t asked, priced; /* layouts that were asked for, and costs that were made */
+    int64_t left_out;      /* legal layouts that are too slow or too large, whatever is recomputed */
     int n;
     struct record record[];
 };
@@ -50,6 +51,7 @@ struct walk {
     struct ss_find_space *space;
     int cluster, outer; /* outer: the number of outer axes */
     int axis, micro;    /* axis of the micro batch, and the index of its only value; -1: all of them */
+    struct ss_find_limit limit;
     unsigned char at[SS_FIND_NUMBERS];
     int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
     int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
@@ -62,6 +64,7 @@ struct walk {
 struct all {
     struct ss_find_space *space;
     struct ss_find_costs *costs; /* NULL: no bounds */
+    const double *below;         /* [cluster]: only layouts faster than this, s, are wanted; NULL: all */
     struct slice *slice;
     size_t nslices, cap_slices;
     int nprefixes;
@@ -87,6 +90,7 @@ static int reach_of(const struct ss_find_cluster *c, const char *flags)
         {"--tp --ffn-hidden-size", SS_FIND_TP},
         {"--seq --cp", SS_FIND_CP},
         {"--tp --pp --cp --nodes", SS_FIND_PP},
+        {"--ep --etp --pp --nodes", SS_FIND_EXTRA},
         {"--pp --num-layers", SS_FIND_VP},
         {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
         {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
@@ -211,12 +215,29 @@ static int end_walk(struct walk *w, const struct ss_asked *asked, struct ss_find
     return w->cut < 0 ? keep(w, asked, &job, costs) : refuse(w, 1, err);
 }
 
+/* Finds whether all layouts below the axis of recompute are left out, and counts them then. */
+static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, struct ss_find_costs *costs,
+                     int *out, struct ss_error *err)
+{
+    const int64_t values = w->space->clusters[w->cluster].axes[depth].n, all = w->below[depth + 1];
+    struct ss_find_leaf leaf = {.cluster = w->cluster};
+    struct ss_find_least least;
+    memcpy(leaf.at, w->at, sizeof leaf.at);
+    SS_TRY(ss_find_leave_out(w->space, &w->limit, &leaf, depth, asked, costs, &least, err));
+    if (!(*out = least.left_out))
+        return SS_OK;
+    w->answer->left_out += least.legal * values;
+    w->why = least.why;
+    memcpy(w->at, least.refused, sizeof w->at);
+    return refuse(w, (all - least.legal) * values, err);
+}
+
 /* Visits all values of the axis `depth` and of the axes below it. */
 static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_find_costs *costs,
                  struct ss_error *err)
 {
     struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    int one = depth == w->axis && w->micro >= 0, from = one ? w->micro : 0, rc = SS_OK;
+    int one = depth == w->axis && w->micro >= 0, from = one ? w->micro : 0, out = 0, rc = SS_OK;
     int to = one ? from + 1 : depth < c->naxes ? c->axes[depth].n : 0;
     if (w->all ? depth == w->outer : one && from > 0) /* as if the axis began with its first value */
         rc = probe(w, depth, asked, err);
@@ -226,9 +247,17 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
         return add_slices(w, err);
     if (depth == c->naxes)
         return end_walk(w, asked, costs, err);
+    if (w->limit.most_s > 0 && c->axes[depth].kind == SS_FIND_RECOMPUTE && depth + 2 >= c->naxes) {
+        rc = probe(w, depth, asked, err);
+        if (!rc && w->cut < 0)
+            rc = leave_out(w, depth, asked, costs, &out, err);
+        if (rc || w->cut >= 0 || out)
+            return rc;
+    }
     for (int i = from; i < to && !rc; i++) {
         struct ss_asked next = *asked;
         w->at[depth] = (unsigned char)i;
+        w->limit.slow = depth < w->axis ? -1 : w->limit.slow;
         rc = ss_find_set(c, w->at, depth, depth + 1, &next, err);
         SS_THEN(rc, visit(w, depth + 1, &next, costs, err));
         if (rc || w->cut < 0)
@@ -247,6 +276,7 @@ static struct walk begin(struct ss_find_space *s, int cluster, int micro)
     struct walk w = {.space = s,
                      .cluster = cluster,
                      .axis = -1,
+                     .limit = {.slow = -1},
                      .micro = micro,
                      .cut = -1,
                      .at = {[SS_FIND_BLOCK_LAYERS] = 1}};
@@ -275,8 +305,10 @@ static int walk_slice(void *ctx, int item, void *answer, struct ss_error *err)
     struct walk w = begin(all->space, slice->cluster, slice->micro);
     struct ss_asked asked = c->asked;
     int64_t made = all->costs ? ss_find_costs_made(all->costs) : 0;
+    w.limit.most_s = all->below ? all->below[slice->cluster] : 0;
     w.answer = answer;
     w.answer->n = 0;
+    w.answer->left_out = 0;
     memcpy(w.at, slice->at, (size_t)w.outer);
     int rc = ss_find_set(c, w.at, 0, w.outer, &asked, err);
     SS_THEN(rc, visit(&w, w.outer, &asked, all->costs, err));
@@ -358,8 +390,10 @@ static int take_answers(struct all *all, struct answer *const *answers, struct s
     for (size_t i = 0, n; i < all->nslices && !rc; i += n) {
         const struct slice *slice = &all->slice[i];
         const struct walk w = begin(all->space, slice->cluster, slice->micro);
-        for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++)
+        for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++) {
             count(&all->space->counts, answers[i + n]);
+            all->space->clusters[slice->cluster].left_out += answers[i + n]->left_out;
+        }
         rc = take_slices(all, slice, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
     }
     return rc;
@@ -439,7 +473,7 @@ static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_
 
 int ss_find_walk(struct ss_find_space *s, const struct ss_find_options *o, int bounded, struct ss_error *err)
 {
-    struct all all = {.space = s};
+    struct all all = {.space = s, .below = bounded && o->best_only ? o->below : NULL};
     int rc = bounded ? ss_find_costs_open(s, o->run->bands, NULL, &all.costs, err) : SS_OK;
     SS_THEN(rc, walk_all(&all, o, err));
     for (int c = 0; c < s->nclusters && bounded; c++)

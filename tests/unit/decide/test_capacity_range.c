@@ -62,10 +62,45 @@ static void test_middle(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_capacity_middle(&c, 0, 0), 256, 0);
 }
 
+/* A row of a range has the best layout of a search of that number alone, which leaves nothing out. */
+static void test_row(void)
+{
+    static const char words[] =
+        "--platform h100 --model llama3.2-1b --bf16 --seq 4096 --gbs 128 --cp 1 --nodes ";
+    const struct ss_run_options run = {.unchecked = 1};
+    const struct ss_capacity_options o = {.tokens = 1e12, .workers = {.n = 1}, .run = &run};
+    struct ss_capacity *c = NULL;
+    char text[160], *argv[32];
+    struct ss_request r;
+    struct ss_error err;
+
+    snprintf(text, sizeof text, "%s4..16", words);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_capacity_run(&r, &o, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->npoints, 3);
+    for (int i = 0; i < c->npoints; i++) {
+        struct ss_find_result *found = NULL;
+        char nodes[16];
+        snprintf(nodes, sizeof nodes, "%d", c->points[i].nodes);
+        CU_ASSERT_EQUAL_FATAL(ss_request_set(&r, "--nodes", nodes, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(
+            ss_find_run(&r, &(struct ss_find_options){.run = &run, .workers = {.n = 1}}, &found, &err), 0);
+        CU_ASSERT_FATAL(found->groups[0].best >= 0);
+        const struct ss_find_point *best = &found->points[found->groups[0].best];
+        CU_ASSERT_STRING_EQUAL(strstr(c->points[i].flags, "--tp"), best->flags);
+        CU_ASSERT_EQUAL(c->points[i].summary.iteration_s, best->summary.iteration_s);
+        ss_find_free(found);
+    }
+    ss_request_free(&r);
+    ss_capacity_free(c);
+}
+
 SUITE(capacity_range)
 {
-    CU_TestInfo middle[] = {{"middle", test_middle}, CU_TEST_INFO_NULL};
-    CU_TestInfo all[] = {{"middle", test_middle}, {"range", test_range}, CU_TEST_INFO_NULL};
+    CU_TestInfo middle[] = {{"middle", test_middle}, {"row", test_row}, CU_TEST_INFO_NULL};
+    CU_TestInfo all[] = {
+        {"middle", test_middle}, {"row", test_row}, {"range", test_range}, CU_TEST_INFO_NULL};
 
     return suite_run("capacity range", NULL, NULL, suite_stride(argc, argv, 2) == 1 ? all : middle);
 }

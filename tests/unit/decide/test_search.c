@@ -339,9 +339,8 @@ static void test_brief(void)
 
 /* ---- bounds ---- */
 
-static struct ss_find_result *search_all(const char *words, const char *varied, int exhaustive)
+static struct ss_find_result *search_by(struct ss_find_options o, const char *words, const char *varied)
 {
-    struct ss_find_options o = {.exhaustive = exhaustive};
     struct ss_find_result *f = NULL;
     struct ss_sweep vary;
     struct ss_request r;
@@ -353,6 +352,11 @@ static struct ss_find_result *search_all(const char *words, const char *varied, 
     CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &f, &err), 0);
     ss_request_free(&r);
     return f;
+}
+
+static struct ss_find_result *search_all(const char *words, const char *varied, int exhaustive)
+{
+    return search_by((struct ss_find_options){.exhaustive = exhaustive}, words, varied);
 }
 
 /* A point that a search shows beside the best. */
@@ -470,6 +474,48 @@ static void test_few(void)
     }
 }
 
+/* Returns the index of the point with these words; -1: none. */
+static int place_of(const struct ss_find_result *f, const char *flags)
+{
+    for (int i = 0; i < f->npoints; i++)
+        if (!strcmp(f->points[i].flags, flags))
+            return i;
+    return -1;
+}
+
+/* A search that wants layouts faster than a time leaves most out without a bound of their own. It finds the best all the same, and all that
+ * are not told apart from it, and counts as many legal ones. */
+static void test_left_out(void)
+{
+    static const char *const jobs[][2] = {
+        {"--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128", "cp=1,2"},
+        {"--platform a100 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --cp 1", "nodes=2"},
+        {"--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --cp 1", "tp=1,2"},
+        {"--platform gb200 --nodes 3 --model llama3.1-70b --bf16 --seq 4096 --gbs 96 --cp 1", "mbs=1,2,3"},
+        {"--platform h20 --nodes 2 --model llama3.2-1b --bf16 --seq 4096 --gbs 48 --pp 1", "recompute=auto"}};
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct ss_find_result *all = search_all(jobs[i][0], jobs[i][1], 0);
+        const struct ss_find_group *g = all->groups, *h;
+        const struct ss_find_point *best = &all->points[g->best];
+        double most_s = best->summary.iteration_s * (1 + best->summary.apart_pct / 100) * (1 + 1e-9);
+        struct ss_find_result *few =
+            search_by((struct ss_find_options){.best_only = 1, .also_alike = 1, .below = &most_s}, jobs[i][0],
+                      jobs[i][1]);
+        h = few->groups;
+        CU_ASSERT_FATAL(h->best >= 0);
+        CU_ASSERT_STRING_EQUAL(few->points[h->best].flags, best->flags);
+        CU_ASSERT_EQUAL(few->points[h->best].summary.iteration_s, best->summary.iteration_s);
+        CU_ASSERT_EQUAL(h->layouts - h->refused, g->layouts - g->refused);
+        CU_ASSERT_EQUAL(h->layouts, h->refused + h->too_large + h->bounded + h->predicted);
+        CU_ASSERT(h->bounded >= g->bounded);
+        for (int k = 0; k < all->npoints; k++)
+            if (all->points[k].like_best)
+                CU_ASSERT(place_of(few, all->points[k].flags) >= 0);
+        ss_find_free(all);
+        ss_find_free(few);
+    }
+}
+
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
  * takes, here the last stage, which has the loss, and which is more than the mean of the stages. */
 static void test_busiest(void)
@@ -575,6 +621,7 @@ SUITE(search)
                            {"brief", test_brief},
                            {"bounds", test_bounds},
                            {"few", test_few},
+                           {"left out", test_left_out},
                            {"the busiest stage", test_busiest},
                            {"flows of long rings", test_flows_of_long_rings},
                            {"errors", test_errors},

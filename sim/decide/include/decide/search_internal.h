@@ -61,6 +61,8 @@ struct ss_find_cluster {
     unsigned switches; /* a bit each: on where they apply and are legal */
     unsigned bounded;  /* those for which the space has bounds */
     double room;       /* bytes that a layout which surely fits needs at most */
+    int64_t
+        left_out; /* legal layouts that the walk has left out, because they are slower than is wanted or too large */
 };
 
 /* A layout that is not refused. */
@@ -78,6 +80,7 @@ struct ss_find_leaf {
 struct ss_find_bounds {
     double seconds, bytes, least_bytes;
     double floor; /* s: with one layer, where some are recomputed */
+    double work;  /* s: of the mean rank's forwards and backwards */
     unsigned set; /* the switches that are legal together */
     int unsure, loose;
     int decided; /* 1: in an earlier round, so nothing else is filled in */
@@ -127,6 +130,8 @@ int ss_find_walk(struct ss_find_space *s, const struct ss_find_options *o, int b
 int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, struct ss_error *err);
 /* Returns 1 if a varied flag is an axis of a layout, and 0 if it is one of the cluster or the model. */
 int ss_find_is_axis(const char *flag);
+/* Returns the index of a value of an axis; `otherwise`: it has no such value. */
+int ss_find_value(const struct ss_find_axis *a, const char *value, int otherwise);
 /* Returns 1 if a request gives one of these flags, which are separated by blanks. */
 int ss_find_gives(const struct ss_request *r, const char *flags);
 /* Returns how many of these flags, separated by blanks, a request gives or `vary` has values of, minus those
@@ -183,6 +188,29 @@ int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_clust
 /* Returns the switches that the recipe of the stack's release nearest to a cluster has on. */
 int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
                                struct ss_error *err);
+
+/* ---- search_leave.c: which layouts a walk leaves out ---- */
+struct ss_find_costs;
+/* What a walk knows where it is. */
+struct ss_find_limit {
+    double most_s; /* only layouts faster than this, s, are wanted; 0: all, and none is left out */
+    int slow; /* 1: all micro batches are too slow with the values of the axes before; 0: they may do; -1: not known */
+};
+/* What legal layouts take at least that share the values of a leaf up to an axis, behind which there is one more at most. */
+struct ss_find_least {
+    double seconds, bytes, work;            /* INFINITY: none is legal */
+    int legal, dp;                          /* how many are, and the replicas of one of them */
+    unsigned char refused[SS_FIND_NUMBERS]; /* one that is not, if any, */
+    struct ss_error why;                    /* and why */
+    int left_out;                           /* 1: none of them is wanted, whatever is recomputed */
+};
+/* Finds whether no layout is wanted that shares the values of a leaf before `axis`, that of recompute, behind which there is one more at most:
+ * they are too slow, by bounds of those without recompute, which does work twice that they do once; or too large, by bounds of those
+ * that repeat all of it. `asked` is what the values ask for. Errors: SS_ERR_NOMEM, and those that are no
+ * refusal of a layout. */
+int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit,
+                      const struct ss_find_leaf *leaf, int axis, const struct ss_asked *asked,
+                      struct ss_find_costs *costs, struct ss_find_least *out, struct ss_error *err);
 
 /* ---- search_block.c: recompute of some layers ---- */
 /* The value of the recompute axis that stands for the fewest layers of each virtual stage with which a layout

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which layouts a walk leaves out, all that differ in recompute and sharding at once: in a space of 200,000 most. */
+#include "base/base.h"
+#include "decide/search_internal.h"
+
+/* Share of the time or memory of a layout that another recompute may save beside what it is for, by which collectives run beside. */
+#define HIDDEN 0.02
+/* Share of the work of a sequence that another micro batch than the largest may save, by the tiles of its kernels. */
+#define TILES 0.2
+
+/* Finds what layouts take at least that share the values of a leaf up to an axis. costs NULL: legal ones are counted alone. */
+static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *leaf, int axis,
+                      const struct ss_asked *asked, struct ss_find_costs *costs, struct ss_find_least *out,
+                      struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    const int n = axis + 1 < c->naxes ? c->axes[axis + 1].n : 1;
+    struct ss_asked with = *asked;
+
+    memset(out, 0, sizeof *out);
+    out->seconds = out->bytes = out->work = INFINITY;
+    SS_TRY(ss_find_set(c, leaf->at, axis, axis + 1, &with, err));
+    for (int i = 0; i < n; i++) {
+        struct ss_find_leaf at = *leaf;
+        struct ss_asked one = with;
+        struct ss_find_bounds bounds;
+        struct ss_job job;
+        at.at[axis + 1] = (unsigned char)i;
+        if (axis + 1 < c->naxes)
+            SS_TRY(ss_find_set(c, at.at, axis + 1, axis + 2, &one, err));
+        int rc = ss_input_cache_finish(s->loaded, &one, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
+                                       &out->why);
+        if (rc) {
+            memcpy(out->refused, at.at, sizeof out->refused);
+            if (ss_status_refuses(rc))
+                continue;
+            if (err)
+                *err = out->why;
+            return rc;
+        }
+        out->legal++;
+        out->dp = ss_job_dp(&job, c->world_size);
+        if (!costs)
+            continue;
+        SS_TRY(ss_find_bound_job(costs, &at, &one, &job, &bounds));
+        out->seconds = fmin(out->seconds, bounds.seconds);
+        out->bytes = fmin(out->bytes, bounds.least_bytes);
+        out->work = fmin(out->work, bounds.work);
+    }
+    return SS_OK;
+}
+
+/* Finds whether all micro batches are too slow beside the values of other axes: the largest one has the least work a sequence. What
+ * pipelines wait is not in it, because that grows with the micro batch. */
+static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit, struct ss_find_leaf leaf,
+                     int axis, const struct ss_asked *asked, struct ss_find_costs *costs,
+                     struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf.cluster];
+    const struct ss_find_axis *a = c->axes;
+    struct ss_asked largest = *asked;
+    struct ss_find_least least;
+    int most = 0;
+
+    while (a->kind < SS_FIND_MBS)
+        a++;
+    if (a->kind > SS_FIND_MBS)
+        return SS_OK;
+    SS_TRY(find_least(s, &leaf, axis, asked, NULL, &least, err));
+    for (int i = 0; i < a->n && least.legal; i++) {
+        const int64_t rank = atoi(a->value[i]);
+        if (rank <= most || c->asked.job.global_batch % (rank * least.dp))
+            continue;
+        most = (int)rank;
+        leaf.at[a - c->axes] = (unsigned char)i;
+    }
+    if (!most)
+        return SS_OK;
+    SS_TRY(ss_find_set(c, leaf.at, (int)(a - c->axes), (int)(a - c->axes) + 1, &largest, err));
+    SS_TRY(find_least(s, &leaf, axis, &largest, costs, &least, err));
+    limit->slow = least.legal && least.work * (1 - TILES) >= limit->most_s;
+    return SS_OK;
+}
+
+int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit,
+                      const struct ss_find_leaf *leaf, int axis, const struct ss_asked *asked,
+                      struct ss_find_costs *costs, struct ss_find_least *out, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    const struct ss_find_axis *a = &c->axes[axis];
+    const int none = ss_find_value(a, "none", -1), full = ss_find_value(a, "full", -1);
+    struct ss_find_leaf at = *leaf;
+
+    out->left_out = 0;
+    at.at[axis] = (unsigned char)none;
+    if (none >= 0 && isfinite(limit->most_s)) {
+        if (limit->slow < 0)
+            SS_TRY(find_slow(s, limit, at, axis, asked, costs, err));
+        int slow = limit->slow > 0;
+        SS_TRY(find_least(s, &at, axis, asked, slow ? NULL : costs, out, err));
+        out->left_out = out->legal && (slow || out->seconds * (1 - HIDDEN) >= limit->most_s);
+    }
+    at.at[axis] = (unsigned char)full;
+    if (out->left_out || full < 0)
+        return SS_OK;
+    SS_TRY(find_least(s, &at, axis, asked, costs, out, err));
+    out->left_out = out->legal && out->bytes * (1 - HIDDEN) > ss_platform_card(c->platform)->device_memory;
+    return SS_OK;
+}
