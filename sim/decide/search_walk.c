@@ -227,6 +227,8 @@ static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, st
     if (!(*out = least.left_out))
         return SS_OK;
     w->answer->left_out += least.legal * values;
+    if (least.legal == all)
+        return SS_OK;
     w->why = least.why;
     memcpy(w->at, least.refused, sizeof w->at);
     return refuse(w, (all - least.legal) * values, err);
