@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: workers.py PROGRAM [--quick] [WORDS...]
+"""usage: workers.py PROGRAM [--quick] [--way] [WORDS...]
 
 Instructions of searches by 1, 2, 4 and 8 workers, counted by callgrind, and how many of the workers are at work: what one worker takes over
 N times the way of the slowest, which is the first process, and behind it the largest worker of each crew (the walk over layouts, the
 predictions, the changes that are tried). Counts do not depend on the machine but for which worker gets which item. Minutes; --quick
 takes the smallest search, WORDS those of a search instead of the ones below.
+--way runs the workers one after the other by a clock of instructions (cores.c), so that the machine decides nothing: how many instructions
+there are from the first to the last on cores of their own, waits for others included, and how many of the workers are at work then.
 """
 import os
 import re
@@ -43,9 +45,35 @@ def count(program, words, workers):
     return first, crews
 
 
+def way(program, words, workers):
+    """Million instructions from the first to the last by the clock of cores.c, those of the first process, and those of all workers."""
+    with tempfile.TemporaryDirectory() as folder:
+        cores = os.path.join(folder, "cores.so")
+        subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-o", cores, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cores.c"), "-ldl"],
+                       check=True)
+        subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "%p"), "--zero-before=prctl",
+                        program, "search", *words.split(), "--unconfirmed", "--workers", str(workers)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       check=True, env={**os.environ, "STEPSIM_DATA": "", "LD_PRELOAD": cores, "CORES_FOLDER": folder})
+        with open(os.path.join(folder, "way"), encoding="utf-8") as f:
+            return [float(word) for word in f.read().split()]
+
+
+def print_ways(program, searches):
+    for title, words in searches:
+        print("%s, million instructions\n\n| workers | from first to last | first process | workers together | at work |\n|---|---|---|---|---|" % title)
+        for n in (1, 2, 4, 8):
+            last, first, together = way(program, words, n)
+            alone = last if n == 1 else alone
+            print("| %d | %.0f | %.0f | %.0f | %.0f %% |" % (n, last, first, together, 100 * alone / n / last), flush=True)
+        print()
+
+
 def main():
-    program, rest = sys.argv[1], [w for w in sys.argv[2:] if w != "--quick"]
+    program, rest = sys.argv[1], [w for w in sys.argv[2:] if w not in ("--quick", "--way")]
     searches = [("the search", " ".join(rest))] if rest else SEARCHES[:1] if "--quick" in sys.argv[2:] else SEARCHES
+    if "--way" in sys.argv[2:]:
+        print_ways(program, searches)
+        return
     for title, words in searches:
         print("%s, million instructions\n\n| workers | sum | first process | largest of the walk | of the predictions | of the changes | at work |\n"
               "|---|---|---|---|---|---|---|" % title)
