@@ -27,16 +27,48 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
     return SS_OK;
 }
 
+static void forget(const struct ss_program *p, struct ss_program *loop)
+{
+    for (int c = 0; loop->classes && c < p->nclasses; c++)
+        free(loop->classes[c].slots);
+    free(loop->classes);
+}
+
 static int replay_times(const struct ss_program *p, int times, const struct ss_replay_options *how,
                         struct ss_timeline **out, struct ss_error *err)
 {
     struct ss_program loop = {0};
     int rc = repeat(p, times, &loop, err);
     SS_THEN(rc, ss_timeline_replay_with(&loop, how, out, err));
-    for (int c = 0; loop.classes && c < p->nclasses; c++)
-        free(loop.classes[c].slots);
-    free(loop.classes);
+    forget(p, &loop);
     return rc;
+}
+
+static int seconds_of(const struct ss_program *p, const struct ss_replay_options *how, double *seconds,
+                      struct ss_error *err)
+{
+    struct ss_board *board = NULL;
+    SS_TRY(ss_replay_board(p, how, NULL, 0, 0, &board, err));
+    *seconds = board->makespan;
+    ss_board_free(board);
+    return SS_OK;
+}
+
+int ss_replay_seconds(const struct ss_program *p, const struct ss_replay_options *how, int loop,
+                      double *seconds, struct ss_error *err)
+{
+    double of[2];
+    if (!loop)
+        return seconds_of(p, how, seconds, err);
+    for (int i = 0; i < 2; i++) {
+        struct ss_program body = {0};
+        int rc = repeat(p, 2 + i, &body, err);
+        SS_THEN(rc, seconds_of(&body, how, &of[i], err));
+        forget(p, &body);
+        SS_TRY(rc);
+    }
+    *seconds = of[1] - of[0];
+    return SS_OK;
 }
 
 /* Rounding alone makes a difference negative. */

@@ -217,6 +217,23 @@ static int check_options(const struct ss_run_options *o, struct ss_error *err)
     return SS_OK;
 }
 
+/* From the timeline to the result. */
+static int sum_up(const struct ss_run_options *options, const struct ss_spread *spread, struct ss_run *out,
+                  struct ss_error *err)
+{
+    int rc = options->plan.draw_spread ? find_even(out->scenario, options, &out->plan->even_s, err) : SS_OK;
+
+    SS_THEN(rc, ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief, &out->result,
+                                      err));
+    if (!rc)
+        out->result->spread = *spread;
+    SS_THEN(rc, find_sensitivity(options, out, err));
+    if (!rc && !options->brief)
+        rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
+    SS_THEN(rc, ss_links_fill(out->plan, out->program, out->timeline, out->result, err));
+    return rc;
+}
+
 static int run_once(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err)
 {
@@ -230,16 +247,7 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
              ? ss_schedule_copy(options->schedule, &out->schedule, err)
              : ss_order_build(s->job, s->stack, s->world_size, options->cache, &out->schedule, err);
     SS_THEN(rc, simulate_near(s, options, out, &spread, err));
-    if (!rc && options->plan.draw_spread)
-        rc = find_even(s, options, &out->plan->even_s, err);
-    SS_THEN(rc, ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief, &out->result,
-                                      err));
-    if (!rc)
-        out->result->spread = spread;
-    SS_THEN(rc, find_sensitivity(options, out, err));
-    if (!rc && !options->brief)
-        rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
-    SS_THEN(rc, ss_links_fill(out->plan, out->program, out->timeline, out->result, err));
+    SS_THEN(rc, sum_up(options, &spread, out, err));
     if (rc)
         ss_run_free(out);
     return rc;
@@ -250,22 +258,41 @@ static double iteration_of(const struct ss_run *run)
     return run->result->spread.replicas > 0 ? run->result->spread.without : run->result->iteration_s;
 }
 
-/* Takes the run at flow level in the other's place, on the engine and with the jitter that are asked for. */
-static int take_flows(const struct ss_run_options *options, struct ss_run *flows, struct ss_run *out,
-                      struct ss_error *err)
+/* The run of a plan and program whose time alone is known. */
+static int complete_flows(const struct ss_run_options *how, struct ss_run *flows, struct ss_error *err)
 {
-    struct ss_run_options how = *options;
-    int rc = SS_OK;
+    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
+    const struct ss_spread none = {0};
+    int loop = without_barrier(flows->plan);
+    int rc =
+        (loop ? ss_timeline_steady : ss_timeline_replay_with)(flows->program, &native, &flows->timeline, err);
 
-    ss_run_free(out);
-    how.plan.level = SS_LEVEL_FLOW;
-    how.engine = options->any_engine ? SS_ENGINE_NATIVE : options->engine;
-    if (how.engine == SS_ENGINE_NATIVE && options->jitter.sigma <= 0 && !options->full_replay) {
-        *out = *flows;
-        return find_sensitivity(options, out, err);
+    SS_THEN(rc, sum_up(how, &none, flows, err));
+    return rc;
+}
+
+/* Takes the run at flow level in the other's place, on the engine and with the jitter that are asked for. Frees *flows. */
+static int take_flows(const struct ss_run_options *options, const struct ss_run_options *how,
+                      struct ss_run *flows, struct ss_run *out, struct ss_error *err)
+{
+    struct ss_run_options again = *options;
+
+    again.plan.level = SS_LEVEL_FLOW;
+    again.engine = options->any_engine ? SS_ENGINE_NATIVE : options->engine;
+    if (again.engine != SS_ENGINE_NATIVE || options->jitter.sigma > 0 || options->full_replay) {
+        const struct ss_scenario *s = out->scenario;
+        ss_run_free(flows);
+        ss_run_free(out);
+        return run_once(s, &again, out, err);
     }
-    rc = run_once(flows->scenario, &how, out, err);
-    ss_run_free(flows);
+    if (!flows->schedule) { /* the plan has that of the run before */
+        flows->schedule = out->schedule;
+        out->schedule = NULL;
+    }
+    ss_run_free(out);
+    *out = *flows;
+    int rc = out->result ? SS_OK : complete_flows(how, out, err);
+    SS_THEN(rc, find_sensitivity(options, out, err));
     return rc;
 }
 
@@ -292,13 +319,34 @@ static int even_off(const struct ss_run_options *options, const struct ss_run *o
     return rc;
 }
 
-/* Runs the flows of a doubted run. Error: SS_ERR_UNSUPPORTED where they are too many for a run that nobody asked for. */
-static int run_flows(const struct ss_run_options *how, const struct ss_run *run, struct ss_run *flows,
-                     struct ss_error *err)
+/* The iteration of a doubted run as flows, s. *flows gets what was made for that: plan and program, with the run's schedule, or where classes
+ * may have to be exact farther from what is slow all of a run. Error: SS_ERR_UNSUPPORTED where they are too many for a run that nobody
+ * asked for. */
+static int time_flows(const struct ss_run_options *how, const struct ss_run *run, struct ss_run *flows,
+                      double *seconds, struct ss_error *err)
 {
-    if ((run->plan->uneven && ss_level_is_wide(run)) || !ss_level_affordable(run))
+    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
+    struct ss_plan_options plan = how->plan;
+    const struct ss_plan *p = run->plan;
+
+    *flows = (struct ss_run){.scenario = run->scenario};
+    if ((p->uneven && ss_level_is_wide(run)) || !ss_level_affordable(run))
         return SS_ERR_UNSUPPORTED;
-    return run_once(run->scenario, how, flows, err);
+    plan.near = NEAR;
+    int rc = ss_plan_build(p->job, p->stack, p->platform, run->schedule, &plan, &flows->plan, err);
+    if (!rc && flows->plan->alike) {
+        ss_run_free(flows);
+        SS_TRY(run_once(run->scenario, how, flows, err));
+        *seconds = flows->result->iteration_s;
+        return SS_OK;
+    }
+    SS_THEN(rc, ss_program_build_kept(flows->plan, how->cache, &flows->program, err));
+    if (!rc && flows->plan->uneven)
+        rc = check_labour(flows, err);
+    SS_THEN(rc, ss_replay_seconds(flows->program, &native, without_barrier(flows->plan), seconds, err));
+    if (rc)
+        ss_run_free(flows);
+    return rc;
 }
 
 /* Where the level leaves something open that matters, flows tell how much it is. */
@@ -315,7 +363,7 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
     const char *level = ss_level_name(out->plan->level);
     struct ss_error why = {0};
     struct ss_run flows;
-    double off = 1;
+    double off = 1, seconds = 0;
     int rc = SS_OK;
 
     if (out->plan->level < SS_LEVEL_LAYER && options->level_choice != SS_LEVEL_BLIND)
@@ -332,7 +380,7 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
         rc = even_off(options, out, &off, &why);
     if (!rc && fabs(off) <= SS_LEVEL_TOLERANCE)
         return SS_OK;
-    SS_THEN(rc, run_flows(&how, out, &flows, &why));
+    SS_THEN(rc, time_flows(&how, out, &flows, &seconds, &why));
     if (rc == SS_ERR_UNSUPPORTED) {
         ss_notes_add(&out->plan->warnings, "%s: %s level may be off, --level flow tells by how much%s%s",
                      doubt.what, level, why.message[0] ? ": " : "", why.message);
@@ -342,18 +390,18 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
         *err = why;
     if (rc)
         return rc;
-    off = iteration_of(out) / flows.result->iteration_s - 1;
+    off = iteration_of(out) / seconds - 1;
     if (fabs(off) <= SS_LEVEL_TOLERANCE) {
         ss_run_free(&flows);
         return SS_OK;
     }
     if (options->level_choice == SS_LEVEL_STAYS) {
         ss_notes_add(&out->plan->warnings, "%s: %s level is %.1f %% %s flows, which take %.4g ms", doubt.what,
-                     level, 100 * fabs(off), off < 0 ? "below" : "above", 1e3 * flows.result->iteration_s);
+                     level, 100 * fabs(off), off < 0 ? "below" : "above", 1e3 * seconds);
         ss_run_free(&flows);
         return SS_OK;
     }
-    rc = take_flows(options, &flows, out, err);
+    rc = take_flows(options, &how, &flows, out, err);
     if (!rc)
         snprintf(out->level_reason, sizeof out->level_reason, "%s; %s level would be %.1f %% %s", doubt.what,
                  level, 100 * fabs(off), off < 0 ? "below" : "above");

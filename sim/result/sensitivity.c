@@ -35,12 +35,6 @@ static double draw(int replay, int link)
     return 2 * ((double)(bits >> 11) * 0x1p-53) - 1;
 }
 
-static int replay(const struct ss_program *p, int loop, struct ss_timeline **out, struct ss_error *err)
-{
-    const struct ss_replay_options how = {.engine = SS_ENGINE_NATIVE};
-    return loop ? ss_timeline_steady(p, &how, out, err) : ss_timeline_replay_with(p, &how, out, err);
-}
-
 static void add(struct answers *a, double seconds)
 {
     double longer = seconds - a->first;
@@ -67,14 +61,14 @@ static void sum_up(const struct answers *a, struct ss_sensitivity *out)
 static int replay_all(struct ss_program *p, const double *bandwidth, int loop, struct ss_sensitivity *out,
                       struct ss_error *err)
 {
+    const struct ss_replay_options how = {.engine = SS_ENGINE_NATIVE};
     struct answers a = {.n = 1, .first = out->low, .low = out->low, .high = out->low};
-    struct ss_timeline *t;
+    double seconds;
     for (int i = 0; i < (moved(&a) ? ALL : FIRST); i++) {
         for (int l = 0; l < p->nlinks; l++)
             p->links[l].bandwidth = bandwidth[l] * (1 + size_of(i) * draw(i, l));
-        SS_TRY(replay(p, loop, &t, err));
-        add(&a, t->iteration_s);
-        ss_timeline_free(t);
+        SS_TRY(ss_replay_seconds(p, &how, loop, &seconds, err));
+        add(&a, seconds);
     }
     if (moved(&a))
         sum_up(&a, out);
@@ -85,11 +79,12 @@ static int replay_all(struct ss_program *p, const double *bandwidth, int loop, s
 static int count_doublings(const struct ss_program *p, const struct ss_timeline *t, int loop, double *out,
                            struct ss_error *err)
 {
+    const struct ss_replay_options how = {.engine = SS_ENGINE_NATIVE};
     struct ss_timeline *native = NULL;
     *out = t->doublings;
     if (!isnan(t->doublings))
         return SS_OK;
-    int rc = replay(p, loop, &native, err);
+    int rc = (loop ? ss_timeline_steady : ss_timeline_replay_with)(p, &how, &native, err);
     if (!rc)
         *out = native->doublings;
     ss_timeline_free(native);

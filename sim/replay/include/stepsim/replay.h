@@ -115,6 +115,10 @@ int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_o
  * adds to two. Memory is the peak of all three. Owner and errors are those of ss_timeline_replay. */
 int ss_timeline_steady(const struct ss_program *p, const struct ss_replay_options *how,
                        struct ss_timeline **out, struct ss_error *err);
+/* Finds the iteration_s of ss_timeline_replay_with, or with `loop` of ss_timeline_steady, without labels, memory and links: in two
+ * thirds of the time. Errors are theirs. */
+int ss_replay_seconds(const struct ss_program *p, const struct ss_replay_options *how, int loop,
+                      double *seconds, struct ss_error *err);
 /* Frees a timeline. NULL is allowed. */
 void ss_timeline_free(struct ss_timeline *t);
 
