@@ -8,7 +8,6 @@
 struct paced {
     const struct ss_plan *plan;
     int *of_stage; /* class */
-    double *phase; /* [(stage * SS_PHASE_FB + phase) * chunks + chunk]: s, of slots that are no pairs */
     int rank;      /* the busiest one */
     int even;      /* 1: without */
     double net;    /* the share of it that is not hidden, 0..1 */
@@ -19,47 +18,35 @@ static double seconds_of(const struct paced *p, const double *by_label)
     return ss_label_sum(by_label) - (p->even ? p->net * by_label[SS_LABEL_SPREAD] : 0);
 }
 
-/* There are far fewer kinds of slots than slots. */
-static void fill_phases(struct paced *p)
+static double phase_of(const struct paced *p, int rank, int phase, int chunk)
 {
-    const struct ss_schedule *s = p->plan->schedule;
-    double *out = p->phase;
-    for (int stage = 0; stage < s->stages; stage++)
-        for (int phase = 0; phase < SS_PHASE_FB; phase++)
-            for (int k = 0; k < s->chunks; k++)
-                *out++ =
-                    seconds_of(p, ss_chunk_labels(&p->plan->classes[p->of_stage[stage]].chunks[k], phase));
+    return seconds_of(p, ss_chunk_labels(&p->plan->classes[p->of_stage[rank]].chunks[chunk], phase));
 }
 
 static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
 {
     const struct paced *p = ctx;
-    const int chunks = p->plan->schedule->chunks;
-    const double *phase = p->phase + rank * SS_PHASE_FB * chunks;
-    if (slot->phase != SS_PHASE_FB)
-        return phase[slot->phase * chunks + slot->chunk];
     const struct ss_plan_class *c = &p->plan->classes[p->of_stage[rank]];
+    if (slot->phase != SS_PHASE_FB)
+        return phase_of(p, rank, slot->phase, slot->chunk);
     if (c->pairs)
-        return seconds_of(p, c->pairs[slot->chunk * chunks + slot->chunk2].seconds);
-    return phase[SS_PHASE_F * chunks + slot->chunk] + phase[SS_PHASE_B * chunks + slot->chunk2];
+        return seconds_of(p, c->pairs[slot->chunk * p->plan->schedule->chunks + slot->chunk2].seconds);
+    return phase_of(p, rank, SS_PHASE_F, slot->chunk) + phase_of(p, rank, SS_PHASE_B, slot->chunk2);
 }
 
 /* Shares of the iteration. */
 #define NOT_SEEN 1e-4
 
-/* Finds how much longer a rank idles in the schedule. */
-static int idles_longer(struct paced *p, double *idle, double *out, struct ss_error *err)
+/* Finds how much longer a rank idles in the schedule than on GPUs that are alike. idle: [2 * stages]. */
+static int idles_longer(const struct paced *p, double *idle, double *out, struct ss_error *err)
 {
     const struct ss_schedule *s = p->plan->schedule;
-    double seconds;
-    p->even = 1;
-    fill_phases(p);
-    int rc = ss_schedule_makespan_timed(s, slot_seconds, p, &seconds, idle, err);
-    double even = rc ? 0 : idle[p->rank];
-    p->even = 0;
-    fill_phases(p);
-    SS_THEN(rc, ss_schedule_makespan_timed(s, slot_seconds, p, &seconds, idle, err));
-    *out = rc ? 0 : idle[p->rank] - even;
+    struct paced even = *p, paced = *p;
+    void *const both[] = {&even, &paced};
+    double seconds[2];
+    even.even = 1;
+    int rc = ss_schedule_makespans(s, slot_seconds, both, seconds, idle, err);
+    *out = rc ? 0 : idle[s->stages + p->rank] - idle[p->rank];
     return rc;
 }
 
@@ -81,15 +68,13 @@ static int differs(const struct ss_plan *plan)
 
 static int idles_longer_all(struct paced *p, double *out, struct ss_error *err)
 {
-    size_t stages = (size_t)p->plan->schedule->stages, chunks = (size_t)p->plan->schedule->chunks;
-    double *idle = ss_calloc(stages, sizeof *idle);
+    size_t stages = (size_t)p->plan->schedule->stages;
+    double *idle = ss_calloc(2 * stages, sizeof *idle);
     p->of_stage = ss_calloc(stages, sizeof *p->of_stage);
-    p->phase = ss_calloc(stages * SS_PHASE_FB * chunks, sizeof *p->phase);
     for (int c = p->plan->nclasses - 1; p->of_stage && c >= 0; c--)
         p->of_stage[p->plan->classes[c].stage] = c;
-    int rc = idle && p->of_stage && p->phase ? idles_longer(p, idle, out, err) : ss_nomem(err);
+    int rc = idle && p->of_stage ? idles_longer(p, idle, out, err) : ss_nomem(err);
     free(p->of_stage);
-    free(p->phase);
     free(idle);
     return rc;
 }

@@ -208,7 +208,7 @@ static int check_order(const struct ss_schedule *s, struct ss_error *err)
 {
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
     int *map = ss_schedule_stage_map(s);
-    int rc = at && map ? ss_schedule_relax(s, NULL, NULL, at, NULL, NULL, NULL, err) : ss_nomem(err);
+    int rc = at && map ? ss_schedule_relax(s, NULL, at, NULL, NULL, NULL, err) : ss_nomem(err);
     for (int r = 0; !rc && r < s->stages; r++)
         if (at[r] < s->nslots[r])
             rc = name_cycle(s, map, at, err);

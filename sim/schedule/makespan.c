@@ -15,30 +15,29 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
     return ss_schedule_slot_seconds(d->duration, slot);
 }
 
-/* A schedule and what its slots take. */
+/* A schedule and what its slots take, in each of some lanes. */
 struct timing {
     const struct ss_schedule *s;
-    ss_slot_timer timer; /* NULL: nothing */
-    void *ctx;
+    struct ss_slot_times times;
     struct ss_error *err;
 };
 
 /* Returns the work in a rank's slots from one to another. */
-static double work_of(const struct timing *t, const struct ss_schedule *s, int rank, int from, int to)
+static double work_of(const struct timing *t, int lane, int rank, int from, int to)
 {
     double sum = 0;
-    for (int i = from; i < to && t->timer; i++)
-        sum += t->timer(t->ctx, rank, &s->slots[rank][i]);
+    for (int i = from; i < to && t->times.timer; i++)
+        sum += t->times.timer(t->times.ctx[lane], rank, &t->s->slots[rank][i]);
     return sum;
 }
 
-/* Checks and runs; *work is the caller's, zero for each rank, and may be NULL. */
+/* Checks and runs; *work is the caller's, zero for each rank and lane, and may be NULL. */
 static int run(const struct timing *t, const struct ss_schedule *s, double *work, double *const *starts,
                double *const *ends)
 {
     SS_TRY(s->sound ? SS_OK : ss_schedule_check(s, t->err));
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
-    int rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, work, starts, ends, t->err) : ss_nomem(t->err);
+    int rc = at ? ss_schedule_relax(s, &t->times, at, work, starts, ends, t->err) : ss_nomem(t->err);
     free(at);
     return rc;
 }
@@ -47,23 +46,25 @@ int ss_schedule_times(const struct ss_schedule *s, const double *const duration[
                       double *const *start, double *const *end, struct ss_error *err)
 {
     struct durations d = {duration};
-    const struct timing t = {s, duration ? slot_seconds : NULL, &d, err};
+    void *ctx = &d;
+    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
     return run(&t, s, NULL, start, end);
 }
 
 /* ---- when ranks begin and end, and their work over all turns of a loop ---- */
 
-/* [stages] each, s; the caller frees `first`. */
+/* [stages * lanes] each, s; the caller frees `first`. */
 struct spans {
     double *first, *end, *work;
+    char known[SS_SLOT_LANES];
 };
 
 /* Start and end of every slot; the caller frees start[0] and start. */
 static int make_rows(const struct timing *t, const struct ss_schedule *s, double ***start, double ***end)
 {
-    size_t p = (size_t)s->stages, n = 0;
+    size_t p = (size_t)s->stages, n = 0, lanes = (size_t)t->times.n;
     for (size_t r = 0; r < p; r++)
-        n += (size_t)s->nslots[r];
+        n += lanes * (size_t)s->nslots[r];
     double *times = malloc((2 * n + 1) * sizeof *times), **rows = ss_calloc(2 * p, sizeof *rows);
     if (!times || !rows) {
         free(times);
@@ -72,9 +73,9 @@ static int make_rows(const struct timing *t, const struct ss_schedule *s, double
     }
     *start = rows;
     *end = rows + p;
-    for (size_t r = 0; r < p; times += 2 * s->nslots[r++]) {
+    for (size_t r = 0; r < p; times += 2 * lanes * (size_t)s->nslots[r++]) {
         rows[r] = times;
-        rows[p + r] = times + s->nslots[r];
+        rows[p + r] = times + lanes * (size_t)s->nslots[r];
     }
     return SS_OK;
 }
@@ -100,59 +101,69 @@ static int lag_of(const struct ss_schedule *s)
 
 /* Whether each of the last `lag` of so many turns, which is all that later ones wait for, is the one before it *step s later. Then so
  * is every turn that follows. */
-static int is_settled(const struct ss_schedule *s, double *const *end, int turns, int lag, double *step)
+static int is_settled(const struct timing *t, double *const *end, int lane, int turns, int lag, double *step)
 {
-    int length = s->loop_length, last = s->loop_first[0] + turns * length - 1;
-    *step = (end[0][last] - end[0][last - lag * length]) / lag;
+    const struct ss_schedule *s = t->s;
+    int n = t->times.n, length = s->loop_length, last = s->loop_first[0] + turns * length - 1;
+    *step = (end[0][last * n + lane] - end[0][(last - lag * length) * n + lane]) / lag;
     for (int r = 0; r < s->stages; r++) {
-        const double *at = end[r] + s->loop_first[r] + (turns - lag) * length;
+        const double *at = end[r] + (s->loop_first[r] + (turns - lag) * length) * n + lane;
         for (int i = 0; i < lag * length; i++)
-            if (!(fabs(at[i] - at[i - length] - *step) <= SAME * at[i]))
+            if (!(fabs(at[i * n] - at[(i - length) * n] - *step) <= SAME * at[i * n]))
                 return 0;
     }
     return 1;
 }
 
-static void fill_spans(const struct ss_schedule *s, double *const *start, double *const *end, struct spans *x)
+/* A lane of the schedule that was run, in which `rest` turns of `step` seconds are missing. */
+static void fill_spans(const struct timing *t, const struct ss_schedule *ran, int lane, int rest, double step,
+                       double *const *start, double *const *end, const double *work, struct spans *x)
 {
-    for (int r = 0; r < s->stages; r++) {
-        int n = s->nslots[r];
-        x->first[r] = n ? start[r][0] : 0;
-        x->end[r] = n ? end[r][n - 1] : 0;
+    const struct ss_schedule *s = t->s;
+    for (int r = 0, n = t->times.n; r < s->stages; r++) {
+        int at = r * n + lane, slots = ran->nslots[r];
+        x->first[at] = slots ? start[r][lane] : 0;
+        x->end[at] = slots ? end[r][(slots - 1) * n + lane] : 0;
+        x->work[at] = work[at];
+        if (!rest)
+            continue;
+        x->end[at] += rest * step;
+        x->work[at] += rest * work_of(t, lane, r, s->loop_first[r], s->loop_first[r] + s->loop_length);
     }
+    x->known[lane] = 1;
 }
 
-/* With `more` turns beyond the first. 1: the others follow from these, or there are no others; 0: not yet. */
+/* With `more` turns beyond the first. 1: the others follow from these, or there are no others, in all lanes; 0: not yet. */
 static int try_turns(const struct timing *t, int more, struct spans *x)
 {
     const struct ss_schedule *s = t->s;
+    const int n = t->times.n, lag = s->loop_more ? lag_of(s) : 0, rest = s->loop_more - more;
     struct ss_schedule *few = NULL;
     double **start = NULL, **end = NULL, step = 0;
-    int lag = s->loop_more ? lag_of(s) : 0, rest = s->loop_more - more;
-    int rc = s->loop_more ? ss_schedule_turns(s, more, &few, t->err) : SS_OK, settled = 1;
+    double *work = ss_calloc((size_t)s->stages * (size_t)n, sizeof *work);
+    int rc = work ? SS_OK : ss_nomem(t->err), all = 1;
+    if (!rc && s->loop_more)
+        rc = ss_schedule_turns(s, more, &few, t->err);
     SS_THEN(rc, make_rows(t, few ? few : s, &start, &end));
-    memset(x->work, 0, (size_t)s->stages * sizeof *x->work);
-    SS_THEN(rc, run(t, few ? few : s, x->work, start, end));
-    if (!rc && rest)
-        settled = is_settled(s, end, more + 1, lag, &step);
-    if (!rc && settled)
-        fill_spans(few ? few : s, start, end, x);
-    for (int r = 0; r < s->stages && !rc && settled && rest; r++) {
-        x->end[r] += rest * step;
-        x->work[r] += rest * work_of(t, s, r, s->loop_first[r], s->loop_first[r] + s->loop_length);
+    SS_THEN(rc, run(t, few ? few : s, work, start, end));
+    for (int lane = 0; lane < n && !rc; lane++) {
+        if (!x->known[lane] && (!rest || is_settled(t, end, lane, more + 1, lag, &step)))
+            fill_spans(t, few ? few : s, lane, rest, step, start, end, work, x);
+        all &= x->known[lane];
     }
     if (start)
         free(start[0]);
     free(start);
+    free(work);
     ss_schedule_free(few);
-    return rc ? rc : settled;
+    return rc ? rc : all;
 }
 
 static int find_spans(const struct timing *t, struct spans *x)
 {
-    size_t p = (size_t)t->s->stages;
+    size_t p = (size_t)t->s->stages * (size_t)t->times.n;
     int more = t->s->loop_short ? t->s->loop_more : t->s->loop_more ? lag_of(t->s) : 0, done = 0;
-    x->first = ss_calloc(3 * p, sizeof *x->first);
+    *x = (struct spans){.first = ss_calloc(3 * p, sizeof *x->first)};
     SS_NEED(x->first, t->err);
     x->end = x->first + p;
     x->work = x->end + p;
@@ -161,16 +172,58 @@ static int find_spans(const struct timing *t, struct spans *x)
     return done < 0 ? done : SS_OK;
 }
 
+/* Does so where slots of one rank, phase and chunk are alike: the timer is asked once for each. */
+static int find_spans_by_table(struct timing t, struct spans *x)
+{
+    const int chunks = t.s->chunks, n = t.times.n;
+    *x = (struct spans){0};
+    if (t.times.timer) {
+        t.times.table = ss_calloc((size_t)(t.s->stages * SS_PHASE_FB * chunks * n), sizeof *t.times.table);
+        SS_NEED(t.times.table, t.err);
+    }
+    double *to = t.times.table;
+    for (int r = 0; to && r < t.s->stages; r++)
+        for (int phase = 0; phase < SS_PHASE_FB; phase++)
+            for (int k = 0; k < chunks; k++)
+                for (int lane = 0; lane < n; lane++)
+                    *to++ =
+                        t.times.timer(t.times.ctx[lane], r, &(struct ss_slot){.phase = phase, .chunk = k});
+    int rc = find_spans(&t, x);
+    free(t.times.table);
+    return rc;
+}
+
+static void tell(const struct timing *t, const struct spans *x, double *makespan, double *idle)
+{
+    const int n = t->times.n, stages = t->s->stages;
+    for (int i = 0; i < n; i++) {
+        for (int r = 0; r < stages; r++)
+            makespan[i] = r == 0 || x->end[r * n + i] > makespan[i] ? x->end[r * n + i] : makespan[i];
+        for (int r = 0; idle && r < stages; r++)
+            idle[i * stages + r] = makespan[i] - x->work[r * n + i];
+    }
+}
+
+int ss_schedule_makespans(const struct ss_schedule *s, ss_slot_timer timer, void *const ctx[2],
+                          double makespan[2], double *idle, struct ss_error *err)
+{
+    const struct timing t = {s, {timer, ctx, SS_SLOT_LANES, NULL}, err};
+    struct spans x;
+    int rc = find_spans_by_table(t, &x);
+    if (!rc)
+        tell(&t, &x, makespan, idle);
+    free(x.first);
+    return rc;
+}
+
 int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
                                double *idle, struct ss_error *err)
 {
-    const struct timing t = {s, timer, ctx, err};
+    const struct timing t = {s, {timer, &ctx, 1, NULL}, err};
     struct spans x;
     int rc = find_spans(&t, &x);
-    for (int r = 0; !rc && r < s->stages; r++)
-        *makespan = r == 0 || x.end[r] > *makespan ? x.end[r] : *makespan;
-    for (int r = 0; !rc && idle && r < s->stages; r++)
-        idle[r] = *makespan - x.work[r];
+    if (!rc)
+        tell(&t, &x, makespan, idle);
     free(x.first);
     return rc;
 }
@@ -179,16 +232,24 @@ int ss_schedule_makespan(const struct ss_schedule *s, const double *const durati
                          double *makespan, double *idle, struct ss_error *err)
 {
     struct durations d = {duration};
-    return ss_schedule_makespan_timed(s, duration ? slot_seconds : NULL, &d, makespan, idle, err);
+    void *ctx = &d;
+    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
+    struct spans x;
+    int rc = find_spans_by_table(t, &x);
+    if (!rc)
+        tell(&t, &x, makespan, idle);
+    free(x.first);
+    return rc;
 }
 
 int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                        double *bubble, struct ss_error *err)
 {
     struct durations d = {duration};
-    const struct timing t = {s, duration ? slot_seconds : NULL, &d, err};
+    void *ctx = &d;
+    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
     struct spans x;
-    int rc = find_spans(&t, &x);
+    int rc = find_spans_by_table(t, &x);
     for (int r = 0; !rc && r < s->stages; r++)
         bubble[r] = x.end[r] - x.first[r] - x.work[r];
     free(x.first);

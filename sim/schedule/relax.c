@@ -12,77 +12,92 @@ struct place {
 
 struct relaxation {
     const struct ss_schedule *s;
-    ss_slot_timer timer; /* NULL: no slot takes time */
-    void *ctx;
+    const struct ss_slot_times *times;
     struct place *place;     /* [rank * chunks + chunk] */
-    double *forward;         /* end of F by (virtual stage, microbatch), < 0: not yet */
+    double *forward;         /* end of F by (virtual stage, microbatch, lane of times), < 0: not yet */
     double *backward;        /* end of B or I */
     int *queue, head, count; /* ranks that may have become able to run, a ring of `stages` */
     char *queued;
 };
 
-static void wake(struct relaxation *x, int rank)
+static inline void wake(struct relaxation *x, int rank)
 {
     if (x->queued[rank])
         return;
     x->queued[rank] = 1;
-    x->queue[(x->head + x->count++) % x->s->stages] = rank;
+    int at = x->head + x->count++;
+    x->queue[at < x->s->stages ? at : at - x->s->stages] = rank;
 }
 
-/* Earliest time at which the inputs of a forward are there, or < 0. */
-static double forward_ready(const struct relaxation *x, const struct place *p, int microbatch)
+/* The compiler knows the number of lanes, n, of each copy of these: a slot then takes half as long. */
+#define LANES static inline __attribute__((always_inline))
+
+/* Earliest time at which the inputs of a forward are there in a lane, or < 0. */
+LANES double forward_ready(const struct relaxation *x, const struct place *p, int microbatch, int lane, int n)
 {
-    return p->before < 0 ? 0 : x->forward[p->before + microbatch];
+    return p->before < 0 ? 0 : x->forward[(p->before + microbatch) * n + lane];
 }
 
-static double backward_ready(const struct relaxation *x, const struct place *p, int microbatch)
+LANES double backward_ready(const struct relaxation *x, const struct place *p, int microbatch, int lane,
+                            int n)
 {
-    double own = x->forward[p->own + microbatch];
+    double own = x->forward[(p->own + microbatch) * n + lane];
     if (own < 0 || p->after < 0)
         return own;
-    double next = x->backward[p->after + microbatch];
+    double next = x->backward[(p->after + microbatch) * n + lane];
     return next < 0 || next > own ? next : own;
 }
 
-/* `places`: of the chunks of the slot's rank. */
-static double slot_ready(const struct relaxation *x, const struct place *places, const struct ss_slot *slot)
+/* `places`: of the chunks of the slot's rank. All lanes are ready, or none. */
+LANES double slot_ready(const struct relaxation *x, const struct place *places, const struct ss_slot *slot,
+                        int lane, int n)
 {
     const struct place *p = &places[slot->chunk];
-    switch (slot->phase) {
-    case SS_PHASE_F: return forward_ready(x, p, slot->microbatch);
-    case SS_PHASE_W: return x->backward[p->own + slot->microbatch];
-    case SS_PHASE_FB: {
-        double f = forward_ready(x, p, slot->microbatch);
-        double b = backward_ready(x, &places[slot->chunk2], slot->microbatch2);
-        return f < 0 || b < 0 ? -1 : f > b ? f : b;
-    }
-    default: return backward_ready(x, p, slot->microbatch);
-    }
+    if (slot->phase == SS_PHASE_F)
+        return forward_ready(x, p, slot->microbatch, lane, n);
+    if (slot->phase == SS_PHASE_W)
+        return x->backward[(p->own + slot->microbatch) * n + lane];
+    if (slot->phase != SS_PHASE_FB)
+        return backward_ready(x, p, slot->microbatch, lane, n);
+    double f = forward_ready(x, p, slot->microbatch, lane, n);
+    double b = backward_ready(x, &places[slot->chunk2], slot->microbatch2, lane, n);
+    return f < 0 || b < 0 ? -1 : f > b ? f : b;
 }
 
-static void forward_done(struct relaxation *x, const struct place *p, int microbatch, double end)
+LANES void forward_done(struct relaxation *x, const struct place *p, int microbatch, const double *end, int n)
 {
-    x->forward[p->own + microbatch] = end;
+    for (int lane = 0; lane < n; lane++)
+        x->forward[(p->own + microbatch) * n + lane] = end[lane];
     if (p->after >= 0)
         wake(x, p->after_rank);
 }
 
-static void backward_done(struct relaxation *x, const struct place *p, int microbatch, double end)
+LANES void backward_done(struct relaxation *x, const struct place *p, int microbatch, const double *end,
+                         int n)
 {
-    x->backward[p->own + microbatch] = end;
+    for (int lane = 0; lane < n; lane++)
+        x->backward[(p->own + microbatch) * n + lane] = end[lane];
     if (p->before >= 0)
         wake(x, p->before_rank);
 }
 
-static void slot_done(struct relaxation *x, const struct place *places, const struct ss_slot *slot,
-                      double end)
+LANES void slot_done(struct relaxation *x, const struct place *places, const struct ss_slot *slot,
+                     const double *end, int n)
 {
     if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
-        forward_done(x, &places[slot->chunk], slot->microbatch, end);
+        forward_done(x, &places[slot->chunk], slot->microbatch, end, n);
     if (slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I)
-        backward_done(x, &places[slot->chunk], slot->microbatch, end);
+        backward_done(x, &places[slot->chunk], slot->microbatch, end, n);
     if (slot->phase == SS_PHASE_FB)
-        backward_done(x, &places[slot->chunk2], slot->microbatch2, end);
+        backward_done(x, &places[slot->chunk2], slot->microbatch2, end, n);
+}
+
+LANES double seconds_of(const struct ss_slot_times *t, int chunks, int rank, const struct ss_slot *slot,
+                        int lane, int n)
+{
+    if (t->table && slot->phase != SS_PHASE_FB)
+        return t->table[((rank * SS_PHASE_FB + slot->phase) * chunks + slot->chunk) * n + lane];
+    return t->timer ? t->timer(t->ctx[lane], rank, slot) : 0;
 }
 
 static void fill_places(struct relaxation *x)
@@ -97,45 +112,66 @@ static void fill_places(struct relaxation *x)
     }
 }
 
-static void run(struct relaxation *x, int *at, double *end, double *work, double *const *starts,
-                double *const *ends)
+/* What a walk writes: ss_schedule_relax. */
+struct walk {
+    int *at;
+    double *end, *work; /* [rank * n + lane] */
+    double *const *starts, *const *ends;
+};
+
+/* Runs the slots of a rank up to the first whose inputs are not there. */
+LANES void run_rank(struct relaxation *x, int rank, const struct walk *w, int n)
+{
+    const int chunks = x->s->chunks, last = x->s->nslots[rank];
+    const struct place *places = x->place + (size_t)rank * (size_t)chunks;
+    const struct ss_slot *slots = x->s->slots[rank];
+    double *end = w->end + rank * n, *work = w->work ? w->work + rank * n : NULL;
+    double *starts = w->starts ? w->starts[rank] : NULL, *ends = w->ends ? w->ends[rank] : NULL;
+    int at = w->at[rank];
+    for (; at < last && !(slot_ready(x, places, &slots[at], 0, n) < 0); at++) {
+        for (int lane = 0; lane < n; lane++) {
+            double ready = slot_ready(x, places, &slots[at], lane, n);
+            double start = ready > end[lane] ? ready : end[lane];
+            double seconds = seconds_of(x->times, chunks, rank, &slots[at], lane, n);
+            end[lane] = start + seconds;
+            if (work)
+                work[lane] += seconds;
+            if (starts)
+                starts[at * n + lane] = start;
+            if (ends)
+                ends[at * n + lane] = end[lane];
+        }
+        slot_done(x, places, &slots[at], end, n);
+    }
+    w->at[rank] = at;
+}
+
+static void run(struct relaxation *x, const struct walk *w)
 {
     for (int r = 0; r < x->s->stages; r++) {
-        at[r] = 0;
-        end[r] = 0;
+        w->at[r] = 0;
         wake(x, r);
     }
     while (x->count) {
         int rank = x->queue[x->head];
-        x->head = (x->head + 1) % x->s->stages;
+        x->head = x->head + 1 < x->s->stages ? x->head + 1 : 0;
         x->count--;
         x->queued[rank] = 0;
-        const struct place *places = x->place + (size_t)rank * (size_t)x->s->chunks;
-        for (; at[rank] < x->s->nslots[rank]; at[rank]++) {
-            const struct ss_slot *slot = &x->s->slots[rank][at[rank]];
-            double ready = slot_ready(x, places, slot);
-            if (ready < 0)
-                break;
-            double start = ready > end[rank] ? ready : end[rank];
-            double seconds = x->timer ? x->timer(x->ctx, rank, slot) : 0;
-            end[rank] = start + seconds;
-            if (work)
-                work[rank] += seconds;
-            slot_done(x, places, slot, end[rank]);
-            if (starts)
-                starts[rank][at[rank]] = start;
-            if (ends)
-                ends[rank][at[rank]] = end[rank];
-        }
+        if (x->times->n == 1)
+            run_rank(x, rank, w, 1);
+        else
+            run_rank(x, rank, w, SS_SLOT_LANES);
     }
 }
 
-int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *work,
+int ss_schedule_relax(const struct ss_schedule *s, const struct ss_slot_times *times, int *at, double *work,
                       double *const *starts, double *const *ends, struct ss_error *err)
 {
-    size_t n = (size_t)s->stages * (size_t)s->chunks * (size_t)s->microbatches, p = (size_t)s->stages;
-    struct relaxation x = {.s = s, .timer = timer, .ctx = ctx};
-    double *end = ss_calloc(p, sizeof *end);
+    static const struct ss_slot_times none = {.n = 1};
+    struct relaxation x = {.s = s, .times = times ? times : &none};
+    size_t p = (size_t)s->stages, lanes = (size_t)x.times->n,
+           n = p * (size_t)s->chunks * (size_t)s->microbatches * lanes;
+    double *end = ss_calloc(p * lanes, sizeof *end);
     x.place = ss_calloc(p * (size_t)s->chunks, sizeof *x.place);
     x.forward = malloc(n * sizeof *x.forward);
     x.backward = malloc(n * sizeof *x.backward);
@@ -148,7 +184,7 @@ int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ct
         fill_places(&x);
         for (size_t i = 0; i < n; i++)
             x.forward[i] = x.backward[i] = -1;
-        run(&x, at, end, work, starts, ends);
+        run(&x, &(struct walk){at, end, work, starts, ends});
     }
     free(end);
     free(x.place);

@@ -177,6 +177,9 @@ static void same_times(const char *job, const struct ss_program *loop, const str
                         struct ss_error *) = period ? ss_timeline_steady : ss_timeline_replay_with;
     CU_ASSERT_FATAL(replay(loop, &how, &a, NULL) == 0);
     CU_ASSERT_FATAL(replay(whole, &how, &b, NULL) == 0);
+    double seconds = 0; /* the same without labels and memory */
+    CU_ASSERT_EQUAL(ss_replay_seconds(loop, &how, period, &seconds, NULL), SS_OK);
+    CU_ASSERT_EQUAL(seconds, a->iteration_s);
     CU_ASSERT_EQUAL(a->events, b->events);
     CU_ASSERT_EQUAL(a->iteration_s, b->iteration_s);
     for (int c = 0; c < a->nclasses; c++) {

@@ -426,10 +426,60 @@ static void test_timed(void)
     ss_schedule_free(s);
 }
 
+/* Forwards of so many s, backwards twice as long; each rank takes a tenth longer than the one before where ranks differ. */
+struct pace {
+    double forward;
+    int ranks_differ;
+};
+
+static double by_pace(void *ctx, int rank, const struct ss_slot *slot)
+{
+    const struct pace *p = ctx;
+    double f = p->forward * (p->ranks_differ ? 1 + 0.1 * rank : 1);
+    return slot->phase == SS_PHASE_F    ? f
+           : slot->phase == SS_PHASE_B  ? 2 * f
+           : slot->phase == SS_PHASE_FB ? 3 * f
+                                        : f;
+}
+
+/* 1F1B of 2 stages and 2 microbatches takes 3 (F + B): 9 and 18 s, of which a rank idles for F + B. Each of two timings is as alone. */
+static void test_two_timings(void)
+{
+    static const struct {
+        const char *name;
+        int p, v, m;
+    } rows[] = {{"1f1b", 2, 1, 2},          {"1f1b", 4, 1, 300},  {"interleaved", 4, 3, 16},
+                {"interleaved", 4, 2, 256}, {"zb-h1", 4, 1, 200}, {"gpipe", 3, 1, 9},
+                {"dualpipev", 4, 2, 40}};
+    struct pace slow = {2, 0}, usual = {1, 0}, apart = {1, 1};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ss_schedule *s = build(rows[i].name, rows[i].p, rows[i].v, rows[i].m, 0);
+        struct pace *other = i ? &apart : &slow;
+        void *const both[] = {&usual, other};
+        double makespan[2], alone[2], idle[8] = {0}, idle_alone[8] = {0};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        CU_ASSERT_EQUAL(ss_schedule_makespans(s, by_pace, both, makespan, idle, NULL), SS_OK);
+        for (int k = 0; k < 2; k++)
+            CU_ASSERT_EQUAL(
+                ss_schedule_makespan_timed(s, by_pace, both[k], &alone[k], idle_alone + k * rows[i].p, NULL),
+                SS_OK);
+        CU_ASSERT(!memcmp(makespan, alone, sizeof alone));
+        CU_ASSERT(!memcmp(idle, idle_alone, sizeof idle));
+        if (i == 0) {
+            CU_ASSERT_DOUBLE_EQUAL(makespan[0], 9, 1e-12);
+            CU_ASSERT_DOUBLE_EQUAL(makespan[1], 18, 1e-12);
+            CU_ASSERT_DOUBLE_EQUAL(idle[0], 3, 1e-12);
+            CU_ASSERT_DOUBLE_EQUAL(idle[3], 6, 1e-12);
+        }
+        ss_schedule_free(s);
+    }
+}
+
 SUITE(schedule)
 {
     CU_TestInfo tests[] = {
         {"pairs of a forward and a backward", test_pairs},
+        {"two timings in one walk", test_two_timings},
         {"1F1B equals Megatron up to (8, 64)", test_1f1b_equals_megatron},
         {"interleaved equals core 0.8 up to (8, 5, 64)", test_interleaved_equals_core_0_8},
         {"interleaved equals core 0.10 with group sizes", test_interleaved_equals_core_0_10},

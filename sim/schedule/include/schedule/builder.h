@@ -138,9 +138,17 @@ static inline double ss_schedule_slot_seconds(const double *const *duration, con
     return (f ? f[slot->chunk] : 0) + (b ? b[slot->chunk2] : 0);
 }
 
-/* Runs the slots of a sound schedule (indices in range) as early as their order and their inputs allow. A slot takes what
- * `timer` says; NULL: no slot takes time. at[rank] is the first slot that
- * cannot run (nslots when all ran); what its slots take is added to work[rank]. Start and end of slot i of rank r go to starts[r][i]
- * and ends[r][i]; all three may be NULL. */
-int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *work,
+/* What the slots of a schedule take, once with each of ctx, which are 1 or SS_SLOT_LANES. */
+#define SS_SLOT_LANES 2
+struct ss_slot_times {
+    ss_slot_timer timer; /* NULL: nothing */
+    void *const *ctx;
+    int n;
+    /* [((rank * SS_PHASE_FB + phase) * chunks + chunk) * n + i]: what `timer` says of slots that are no pairs; NULL: it is asked */
+    double *table;
+};
+/* Runs the slots of a sound schedule (indices in range) as early as their order and their inputs allow. `times` NULL: no slot takes
+ * time. at[rank] is the first slot that cannot run (nslots when all ran); what its slots take is added to work[rank * n + i], with
+ * ctx[i]. Start and end of slot k of rank r go to starts[r][k * n + i] and ends[r][k * n + i]; all three may be NULL. */
+int ss_schedule_relax(const struct ss_schedule *s, const struct ss_slot_times *times, int *at, double *work,
                       double *const *starts, double *const *ends, struct ss_error *err);

@@ -165,6 +165,10 @@ typedef double (*ss_slot_timer)(void *ctx, int rank, const struct ss_slot *slot)
  * of a slot, equal in every turn of a loop. Errors: those of ss_schedule_check. */
 int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
                                double *idle, struct ss_error *err);
+/* Does so for two timings in one walk, makespan[i] and idle[i * stages + rank] with ctx[i], where slots of one rank, phase and chunk are
+ * alike, and pairs of one rank and two chunks. */
+int ss_schedule_makespans(const struct ss_schedule *s, ss_slot_timer timer, void *const ctx[2],
+                          double makespan[2], double *idle, struct ss_error *err);
 
 /* ---- schedules as data (docs/reference/formats-schedule.md) ---- */
 
