@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data-parallel collectives as Megatron core 0.8 issues them. With overlap, the gradients of the first chunk
+ * Data-parallel collectives as Megatron core issues them. With overlap, the gradients of the first chunk
  * of pipeline rank 0 go in buckets as they become ready, and every other chunk goes in one bucket
  * (DistributedDataParallel turns bucketing off there). Without overlap a rank has one collective. Where a
  * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts on other
@@ -165,42 +165,34 @@ static int only_bucket(const struct ss_dp_group *d, int chunk, double all, doubl
     return bucket_add(d, chunk, 0, (struct params){all, gemm}, layers - first, first);
 }
 
-/* Adds the buckets of PyTorch's DistributedDataParallel; rest: parameters of the embedding. */
+/* 1 MiB of 16-bit gradients, which fill the first bucket of PyTorch's: kDefaultFirstBucketBytes */
+#define FIRST_BUCKET 524288
+
+/* Adds the buckets of a chunk in the order of the backward: output layer, layers, and the rest, which the last bucket takes. Where
+ * parameters are gathered in fp8, buckets count these alone, and all others go with the last one, the output layer too. */
 static int tensor_buckets(const struct ss_dp_group *d, int chunk, double output, double rest)
 {
     const int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers;
-    struct ss_ddp_walk w =
-        ss_ddp_begin(ss_plan_cost_of(d->b, d->cls)->set, chunk, layers, bucket_size(d), output);
+    double size = bucket_size(d);
+    struct ss_ddp_walk w = {.set = ss_plan_cost_of(d->b, d->cls)->set,
+                            .chunk = chunk,
+                            .layers = layers,
+                            .left = layers,
+                            .gemms = d->how.fp8_apart,
+                            .whole = ss_job_is_hybrid(d->b->plan->job),
+                            .size = size,
+                            .full = d->b->plan->stack->ddp_copies > 0 ? fmin(size, FIRST_BUCKET) : size,
+                            .bucket.all = output};
     int status = SS_OK, more = 1;
     for (int bucket = 0; more && !status; bucket++) {
         struct ss_ddp_bucket b;
         more = ss_ddp_next(&w, d->comm == SS_COMM_EDP, &b);
-        b.all += more ? 0 : rest;
+        if (!more && rest > 0) { /* it lies behind all layers */
+            b.all += rest;
+            b.done = layers;
+        }
         if (b.all > 0)
             status = bucket_add(d, chunk, bucket, (struct params){b.all, b.gemm}, b.done, layers - b.done);
-    }
-    return status;
-}
-
-/* Adds the buckets of a chunk in the order of the backward: output layer, layers, embedding. A bucket takes
- * whole layers until it has its size; the last bucket takes the rest. Where parameters are gathered in fp8,
- * buckets count these alone, and all others go with the last one, the output layer too. */
-static int layer_buckets(const struct ss_dp_group *d, int chunk, struct params own, double rest)
-{
-    double size = bucket_size(d);
-    const int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers;
-    int left = layers, last = left, bucket = 0, status = SS_OK;
-    while (left > 0 && !status) {
-        for (; left > 0 && own.all < size; left--) {
-            const struct params layer = params_of_layer(d, chunk, left - 1);
-            own.all += d->how.fp8_apart ? layer.gemm : layer.all;
-            own.gemm += layer.gemm;
-            last = layer.all > 0 || rest > 0 ? left - 1 : last; /* the rest lies behind all layers */
-        }
-        own.all += left > 0 ? 0 : rest;
-        if (own.all > 0)
-            status = bucket_add(d, chunk, bucket++, own, layers - last, last);
-        own = (struct params){0, 0};
     }
     return status;
 }
@@ -219,8 +211,7 @@ static int chunk_buckets(const struct ss_dp_group *d, int chunk, double all, str
     if ((!ddp && (pc->stage > 0 || chunk > 0)) || cc->nlayers == 0)
         status = only_bucket(d, chunk, all, layers.gemm);
     else
-        status = ddp ? tensor_buckets(d, chunk, output, rest)
-                     : layer_buckets(d, chunk, (struct params){output, 0}, rest);
+        status = tensor_buckets(d, chunk, output, rest);
     order_gathers(d, chunk, gathers);
     return status;
 }

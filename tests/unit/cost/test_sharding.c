@@ -190,38 +190,43 @@ static int count_bytes(const char *text, double bytes)
 }
 
 /* Each rank of two nodes has an eighth of a layer and reduces it with its replica; where these share the optimizer's step they gather
- * what they have stepped. The first and the last of 33 buckets have the output layer and the embedding too: 31 are one layer. */
+ * what they have stepped: whole layers between the output layer and the embedding. */
 static void test_hybrid(void)
 {
     const double matrices = 4096. * (4096 + 2 * 1024) + 4096. * 4096 + 3 * 4096. * 14336, norms = 2 * 4096;
-    CU_ASSERT_EQUAL(count_bytes(HYBRID, 4 * (matrices + norms) / 8), 31);
+    CU_ASSERT_EQUAL(count_bytes(HYBRID, 4 * (matrices + norms) / 8), 32);
     CU_ASSERT_EQUAL(count_bytes(HYBRID, 2 * (matrices + norms) / 8), 0);
-    CU_ASSERT_EQUAL(count_bytes(HYBRID "--outer-dp-sharding-strategy optim", 2 * (matrices + norms) / 8), 31);
+    CU_ASSERT_EQUAL(count_bytes(HYBRID "--outer-dp-sharding-strategy optim", 2 * (matrices + norms) / 8), 32);
     CU_ASSERT_EQUAL(count_bytes(HYBRID FP8 "--outer-dp-sharding-strategy optim", (matrices + 2 * norms) / 8),
-                    31);
+                    32);
 }
 
-/* A layer has 54.5 million parameters on each of four tensor ranks. Megatron-LM's bucket is one layer; 128 Mi take three, whatever the
- * number of ranks. The first of these buckets has the output layer and one layer more: ten have three layers, of 31; 300 million take the
- * output layer and four layers, then six: four buckets, of 28. */
+/* A layer has 54.5 million parameters on each of four tensor ranks, in the backward FC2 14.7, FC1 29.4, a norm, projection and QKV 10.5, a
+ * norm; the tensor that fills a bucket closes it. Megatron-LM's 40 million are an FC2 and an FC1, then from norm to FC1: 31 times a layer.
+ * 128 Mi, whatever the number of ranks, are the output layer and an FC2, then in turn from FC1 to the FC1 of the second layer behind and from
+ * its norm to the FC2 of the third: six times each. 300 million are the output layer and all to the FC2 of the fourth layer, from its FC1 to
+ * the FC1 of the ninth, then three times six layers from norm to FC1. */
 static void test_sizes(void)
 {
 #define BUCKETS(stack)                                                                                       \
     "h100 2;--stack " stack " --model llama3.1-8b --bf16 --tp 4 --sequence-parallel --mbs 1 --gbs 8 "        \
     "--seq 4096 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
-    const double layer = (4096. * (4096 + 2 * 1024) + 4096. * 4096 + 3 * 4096. * 14336) / 4 + 2 * 4096;
+    const double mlp = 3 * 4096. * 14336 / 4, gemms = (4096. * (4096 + 2 * 1024) + 4096. * 4096) / 4 + mlp;
+    const double layer = gemms + 2 * 4096;
     CU_ASSERT_EQUAL(count_bytes(BUCKETS("megatron-2407"), 4 * layer), 31);
-    CU_ASSERT_EQUAL(count_bytes(BUCKETS("megatron-bridge-25.09"), 2 * 3 * layer), 2 * 10); /* and gathers */
+    CU_ASSERT_EQUAL(count_bytes(BUCKETS("megatron-bridge-25.09"), 2 * (layer - mlp / 3 + layer + mlp)),
+                    2 * 6); /* and gathers */
     CU_ASSERT_EQUAL(
-        count_bytes(BUCKETS("megatron-bridge-25.09") "--ddp-bucket-size 300000000", 2 * 6 * layer), 2 * 4);
-    /* Fp8 parameters, gathered in 1 byte: three layers a bucket, ten times; the last has two layers, and all norms, the output layer and the
+        count_bytes(BUCKETS("megatron-bridge-25.09") "--ddp-bucket-size 300000000", 2 * 6 * layer), 2 * 3);
+    /* Fp8 parameters, gathered in 1 byte: to the FC1 of the third layer, then in turn to the FC2 of the third behind, 128 Mi to the digit, and
+     * to the FC1 of the second behind that: five times. The last bucket has two layers but an FC2, and all norms, the output layer and the
      * embedding (128,512 rows) besides. */
     const char *fp8 = BUCKETS("megatron-bridge-25.09") FP8 "--fp8-param-gather";
-    const double gemms = layer - 2 * 4096, others = (2 * 32 + 1) * 4096. + 2 * 128512 / 4 * 4096.;
-    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * 3 * gemms), 10);
-    CU_ASSERT_EQUAL(count_bytes(fp8, 3 * gemms), 10);
-    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * (2 * gemms + others)), 1);
-    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * gemms + 2 * others), 1);
+    const double others = (2 * 32 + 1) * 4096. + 2 * 128512 / 4 * 4096., two = gemms - mlp / 3 + gemms;
+    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * (two + mlp)), 5);
+    CU_ASSERT_EQUAL(count_bytes(fp8, two + mlp), 5);
+    CU_ASSERT_EQUAL(count_bytes(fp8, 2 * (two + others)), 1);
+    CU_ASSERT_EQUAL(count_bytes(fp8, two + 2 * others), 1);
 }
 
 /* Stages begin at once to reduce gradients where Megatron's interleaved schedule does it beside the backward, and nothing says no. */

@@ -146,7 +146,7 @@ static void test_buckets(void)
     };
     struct answer plain, one;
 
-    TRY("h800 2", ZERO1 " --overlap-grad-reduce --ddp-bucket-size 1000000", changes);
+    TRY("h800 2", ZERO1 " --overlap-grad-reduce --ddp-bucket-size 40000000", changes);
     CU_ASSERT_EQUAL_FATAL(ask("h800 2", ZERO1, &plain), 0);
     CU_ASSERT_EQUAL_FATAL(ask("h800 2", ZERO1 " --overlap-grad-reduce --ddp-bucket-size 100000000000", &one),
                           0);

@@ -153,20 +153,20 @@ struct ss_layer_params {
 };
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i);
 
-/* Buckets of PyTorch's DistributedDataParallel, in the order of the backward. */
+/* Buckets of tensors, in the order of the backward. */
 struct ss_ddp_bucket {
     double all, gemm; /* its parameters, and those of them in GEMMs */
     int done;         /* layers of the backward behind which its last gradient is there */
 };
+/* A walk over a chunk, before which `left` is `layers` and `bucket` has the output layer. */
 struct ss_ddp_walk {
     const struct ss_layer_set *set;
     int chunk, layers, left, ops; /* layers, and operators of the next one, that the backward has before it */
+    int gemms;                    /* 1: of parameters in GEMMs alone */
+    int whole;                    /* 1: of whole layers, which are the units of Megatron-FSDP */
     double size, full;            /* parameters that fill a bucket, and this one */
     struct ss_ddp_bucket bucket;
 };
-/* Begins a walk over a chunk of so many layers, whose output layer has `output` parameters. */
-struct ss_ddp_walk ss_ddp_begin(const struct ss_layer_set *set, int chunk, int layers, double size,
-                                double output);
 /* Gives the next bucket, of the experts' parameters or of all others; returns 0 with what is left behind all
  * layers, which may be nothing. */
 int ss_ddp_next(struct ss_ddp_walk *w, int experts, struct ss_ddp_bucket *bucket);
