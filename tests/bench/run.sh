@@ -137,6 +137,10 @@ anchors() {
     echo
     # shellcheck disable=SC2086
     "$python" "$root/tests/bench/anchors.py" "$build/stepsim" "$bench/bench_sweep" "$anchors" $count
+    cat <<'EOF'
+
+The configuration in one process is slower than Calculon's. It takes 37 million instructions, of which 21 are the check how much of the digits holds, which `run` and `sweep` make as the bench does and a search does not, and 12 the replay itself: 36,000 events, until four groups of microbatches in a row repeat.
+EOF
 }
 
 growth() {
