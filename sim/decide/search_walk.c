@@ -91,6 +91,8 @@ static int reach_of(const struct ss_find_cluster *c, const char *flags)
         {"--seq --cp", SS_FIND_CP},
         {"--tp --pp --cp --nodes", SS_FIND_PP},
         {"--ep --etp --pp --nodes", SS_FIND_EXTRA},
+        {"--etp --moe-ffn-hidden-size", SS_FIND_EXTRA},
+        {"--tp --moe-shared-expert-intermediate-size", SS_FIND_TP},
         {"--pp --num-layers", SS_FIND_VP},
         {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
         {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
