@@ -23,30 +23,36 @@ static int add_number(struct ss_find_axis *a, int value)
     return add(a, text);
 }
 
-/* Adds the divisors of `of`, up to `most`. */
-static int add_divisors(struct ss_find_axis *a, int of, int most)
+/* Adds the divisors of `of`, up to `most`. Where they are more than `room`, the smallest that divide `whole`, without which no layout is legal;
+ * 0: any. */
+static int add_divisors(struct ss_find_axis *a, int of, int most, int whole, int room)
 {
-    int rc = SS_OK;
-    for (int d = 1; d <= of && d <= most && !rc; d++)
-        if (of % d == 0)
+    int n = 0, rc = SS_OK;
+    for (int d = 1; d <= of && d <= most; d++)
+        n += of % d == 0;
+    for (int d = 1; d <= of && d <= most && a->n < room && !rc; d++)
+        if (of % d == 0 && (n <= room || whole % d == 0))
             rc = add_number(a, d);
     return rc;
 }
 
+/* Half of the room is left for whole experts. */
 static int tensor(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->world_size, c->model.num_attention_heads);
+    return add_divisors(a, c->world_size, c->model.num_attention_heads, c->model.num_attention_heads,
+                        c->experts ? SS_SWEEP_VALUES / 2 : SS_SWEEP_VALUES);
 }
 
 static int context(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->world_size, c->asked.job.seq_length > 2 ? c->asked.job.seq_length / 2 : 1);
+    int half = c->asked.job.seq_length > 2 ? c->asked.job.seq_length / 2 : 1;
+    return add_divisors(a, c->world_size, half, half, SS_SWEEP_VALUES);
 }
 
 /* Adds the values of pipeline parallelism. Embedding and loss may count as layers. */
 static int pipeline(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->world_size, c->model.num_layers + 2);
+    return add_divisors(a, c->world_size, c->model.num_layers + 2, 0, SS_SWEEP_VALUES);
 }
 
 static int expert(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -71,7 +77,7 @@ static int chunks(const struct ss_find_cluster *c, struct ss_find_axis *a)
 
 static int micro_batch(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->asked.job.global_batch, c->asked.job.global_batch);
+    return add_divisors(a, c->asked.job.global_batch, c->asked.job.global_batch, 0, SS_SWEEP_VALUES);
 }
 
 /* Adds selective recompute of modules that the model and the stack's release have: each of those that free much, and

@@ -216,6 +216,24 @@ static void test_gpus(void)
     }
 }
 
+/* 15,120 has 80 divisors and 10,080 has 70 up to 4,096: an axis has room for 64, the smallest micro batches; of context ranks for those
+ * that divide half of 8,192 tokens, 1 to 32. */
+static void test_many_values(void)
+{
+    static const struct {
+        const char *varied;
+        size_t layouts;
+    } rows[] = {{"nodes=3 gbs=15120 tp=2 cp=1 pp=1 vp=1 recompute=none fsdp=off", 64},
+                {"nodes=1260 gbs=10080 tp=8 pp=1 vp=1 mbs=1 recompute=none fsdp=off", 6}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ss_find_result *f = search("--platform h800 --model llama3.1-8b --bf16", rows[i].varied, 0);
+        CU_ASSERT_EQUAL(f->groups[0].layouts, rows[i].layouts);
+        CU_ASSERT(f->groups[0].best >= 0);
+        ss_find_free(f);
+    }
+}
+
 static void test_like_best(void)
 {
     static const char job[] = "--platform h100 --model llama3.1-8b --bf16 --cp 1";
@@ -239,6 +257,7 @@ SUITE(search_rules)
                            {"uneven layers", test_uneven_layers},
                            {"equal work", test_equal_work},
                            {"GPUs in place of nodes", test_gpus},
+                           {"more values than an axis has room for", test_many_values},
                            {"what the error does not tell apart", test_like_best},
                            {"what is to blame", test_blame},
                            CU_TEST_INFO_NULL};
