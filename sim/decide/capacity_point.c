@@ -348,13 +348,12 @@ static void vary_near(const struct ss_capacity_board *b, const struct ss_request
 static double find_some(const struct ss_request *site, const struct ss_find_options *all)
 {
     static const struct {
-        const char *flags, *values;
-    } few[] = {{"--tp", "tp=1,2,4,8"},
-               {"--cp", "cp=1,2,4"},
-               {"--mbs", "mbs=1,2"},
-               {"--fsdp --use-megatron-fsdp --use-torch-fsdp2 --use-distributed-optimizer "
-                "--data-parallel-sharding-strategy --optimizer",
-                "fsdp=none"}};
+        int axis;
+        const char *values;
+    } few[] = {{SS_FIND_TP, "tp=1,2,4,8"},
+               {SS_FIND_CP, "cp=1,2,4"},
+               {SS_FIND_MBS, "mbs=1,2"},
+               {SS_FIND_FSDP, "fsdp=none"}};
     struct ss_sweep *vary = malloc(sizeof *vary);
     struct ss_find_options options = *all;
     struct ss_find_result *found = NULL;
@@ -367,7 +366,7 @@ static double find_some(const struct ss_request *site, const struct ss_find_opti
     options.also_alike = 0;
     options.below = &most;
     for (size_t i = 0; i < SS_ARRAY_LEN(few); i++)
-        if (!ss_find_gives(site, few[i].flags))
+        if (!ss_find_gives_axis(site, few[i].axis))
             ss_sweep_vary(vary, few[i].values, NULL);
     if (!ss_find_run(site, &options, &found, NULL) && found->groups[0].best >= 0) {
         const struct ss_summary *best = &found->points[found->groups[0].best].summary;

@@ -106,12 +106,15 @@ static int add_all(struct trials *all, struct ss_error *err)
 
 /* ---- predictions ---- */
 
+/* The order is one of all trials, which no library's sort may choose. */
 static int by_bound(const void *left, const void *right)
 {
     const struct trial *a = left, *b = right;
-    return a->bound != b->bound  ? (a->bound < b->bound ? -1 : 1)
-           : a->shape < b->shape ? -1
-                                 : a->shape > b->shape;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    if (a->shape != b->shape)
+        return a->shape < b->shape ? -1 : 1;
+    return a->batch != b->batch ? a->batch - b->batch : a->micro_batch - b->micro_batch;
 }
 
 /* Returns whether a trial is worse than the best that surely fits, whichever of them has another batch. */

@@ -12,12 +12,6 @@
 
 static const char *const tables[SS_CONTRAST_TABLES] = {"time", "kernels", "memory"};
 
-/* Returns the key of a table: "time", "kernels" or "memory". */
-static const char *contrast_table_key(int table)
-{
-    return tables[table];
-}
-
 int ss_contrast_has(const struct ss_side *side, int table)
 {
     return side->summary.outcome != SS_OUTCOME_REFUSED && (table != SS_CONTRAST_KERNELS || side->opened);
@@ -339,7 +333,7 @@ static int contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error 
     for (int table = 0; table < SS_CONTRAST_TABLES; table++)
         for (int i = 0; ss_contrast_row(c, table, i, &row); i++) {
             struct ss_row r = {0};
-            SS_ADD(&r, SS_KEY("table", contrast_table_key(table)), SS_KEY("term", row.key),
+            SS_ADD(&r, SS_KEY("table", tables[table]), SS_KEY("term", row.key),
                    SS_KEY("unit", table == SS_CONTRAST_MEMORY ? "MiB" : "ms"));
             for (int s = 0; s < c->n; s++)
                 SS_ADD(&r, SS_KEY(c->side[s].name, scales[table] * row.value[s]));

@@ -219,6 +219,11 @@ int ss_find_gives(const struct ss_request *r, const char *flags)
     return 0;
 }
 
+int ss_find_gives_axis(const struct ss_request *r, int kind)
+{
+    return ss_find_gives(r, rows[kind].fixed);
+}
+
 static int is_auto(const struct ss_sweep_flag *f)
 {
     return f->nvalues == 1 && !strcmp(f->value[0], "auto");

@@ -193,15 +193,18 @@ static int find_spans_by_table(struct timing t, struct spans *x)
     return rc;
 }
 
-static void tell(const struct timing *t, const struct spans *x, double *makespan, double *idle)
+/* Tells what spans that were found say, rc 0, and frees them. */
+static int tell(int rc, const struct timing *t, struct spans *x, double *makespan, double *idle)
 {
     const int n = t->times.n, stages = t->s->stages;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !rc; i++) {
         for (int r = 0; r < stages; r++)
             makespan[i] = r == 0 || x->end[r * n + i] > makespan[i] ? x->end[r * n + i] : makespan[i];
         for (int r = 0; idle && r < stages; r++)
             idle[i * stages + r] = makespan[i] - x->work[r * n + i];
     }
+    free(x->first);
+    return rc;
 }
 
 int ss_schedule_makespans(const struct ss_schedule *s, ss_slot_timer timer, void *const ctx[2],
@@ -209,11 +212,7 @@ int ss_schedule_makespans(const struct ss_schedule *s, ss_slot_timer timer, void
 {
     const struct timing t = {s, {timer, ctx, SS_SLOT_LANES, NULL}, err};
     struct spans x;
-    int rc = find_spans_by_table(t, &x);
-    if (!rc)
-        tell(&t, &x, makespan, idle);
-    free(x.first);
-    return rc;
+    return tell(find_spans_by_table(t, &x), &t, &x, makespan, idle);
 }
 
 int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
@@ -221,11 +220,7 @@ int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer,
 {
     const struct timing t = {s, {timer, &ctx, 1, NULL}, err};
     struct spans x;
-    int rc = find_spans(&t, &x);
-    if (!rc)
-        tell(&t, &x, makespan, idle);
-    free(x.first);
-    return rc;
+    return tell(find_spans(&t, &x), &t, &x, makespan, idle);
 }
 
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
@@ -235,11 +230,7 @@ int ss_schedule_makespan(const struct ss_schedule *s, const double *const durati
     void *ctx = &d;
     const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
     struct spans x;
-    int rc = find_spans_by_table(t, &x);
-    if (!rc)
-        tell(&t, &x, makespan, idle);
-    free(x.first);
-    return rc;
+    return tell(find_spans_by_table(t, &x), &t, &x, makespan, idle);
 }
 
 int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],

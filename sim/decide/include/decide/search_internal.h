@@ -134,6 +134,8 @@ int ss_find_is_axis(const char *flag);
 int ss_find_value(const struct ss_find_axis *a, const char *value, int otherwise);
 /* Returns 1 if a request gives one of these flags, which are separated by blanks. */
 int ss_find_gives(const struct ss_request *r, const char *flags);
+/* Returns 1 if a request fixes an axis of the layout, SS_FIND_TP to SS_FIND_FSDP. */
+int ss_find_gives_axis(const struct ss_request *r, int kind);
 /* Returns how many of these flags, separated by blanks, a request gives or `vary` has values of, minus those
  * that the search chooses. */
 int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, const char *flags);
