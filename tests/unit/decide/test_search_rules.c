@@ -195,7 +195,7 @@ static void test_equal_work(void)
 }
 
 /* As many are not told apart from the best whether or not bounds leave layouts out, and beside other clusters, whose layouts win sooner. */
-/* GPUs are nodes here as in a run: whole ones of eight, a part of one, none where they divide into none. */
+/* GPUs are nodes here as in a run: whole ones of eight, or a part of one; of --nodes and --gpus the later word counts. */
 static void test_gpus(void)
 {
     static const struct {
