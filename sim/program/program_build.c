@@ -147,6 +147,13 @@ static int variant_template(struct ss_program_builder *b, const struct ss_comm_v
     return ss_emit_template(&b->e, b->p->classes[b->cls].name, suffix);
 }
 
+/* The slot's variant, or the number behind all variants of one that is apart. */
+static int form_of(const struct ss_program_builder *b, const struct ss_comm_rank *rank, int slot)
+{
+    int apart = slot >= b->apart_from && slot < b->apart_to;
+    return rank->slots[slot].template_index + apart * rank->nvariants;
+}
+
 /* Drops slots that have nothing left. */
 static void put_slots(struct ss_program_builder *b, const struct ss_comm_rank *rank, const int *template_of)
 {
@@ -160,7 +167,7 @@ static void put_slots(struct ss_program_builder *b, const struct ss_comm_rank *r
             cls->loop.first = cls->nslots;
         if (i == end)
             cls->loop.length = cls->nslots - cls->loop.first;
-        slot.template_index = template_of[slot.template_index];
+        slot.template_index = template_of[form_of(b, rank, i)];
         if (slot.template_index >= 0)
             cls->slots[cls->nslots++] = slot;
     }
@@ -184,10 +191,54 @@ static void put_all_slots(struct ss_program_builder *b, const struct ss_comm_ran
     cls->nslots += n;
 }
 
+/* Finds the slots of the class that no data-parallel transfer can be beside. What is gathered has come when the last chunk's first forward
+ * ends; nothing is reduced before one of the last backwards. */
+static void find_apart(struct ss_program_builder *b, const struct ss_comm_rank *rank)
+{
+    const struct ss_plan_class *c = &b->plan->classes[b->cls];
+    int n = b->schedule->nslots[c->stage], gathers = 0, reduces = 0;
+    for (int k = 0; k < b->schedule->chunks; k++) {
+        gathers |= c->chunks[k].ngather;
+        reduces |= c->chunks[k].nreduce;
+    }
+    b->apart_from = 0;
+    b->apart_to = n;
+    for (int i = n - 1; i >= 0; i--) {
+        const struct ss_comm_variant *v = &rank->variants[rank->slots[i].template_index];
+        if (gathers && v->first && !b->apart_from)
+            b->apart_from = i + 1;
+        if (reduces && (v->last || v->aligned >= 0))
+            b->apart_to = i;
+    }
+}
+
+/* Makes a template of each form that slots of the class have. */
+static void schedule_forms(struct ss_program_builder *b, const struct ss_comm_rank *rank, int *template_of)
+{
+    const int n = b->schedule->nslots[b->plan->classes[b->cls].stage];
+    find_apart(b, rank);
+    for (int i = 0; i < 2 * rank->nvariants; i++)
+        template_of[i] = -1;
+    for (int i = 0; i < n; i++)
+        template_of[form_of(b, rank, i)] = 0;
+    for (int i = 0; i < 2 * rank->nvariants; i++) {
+        b->apart = i >= rank->nvariants;
+        if (!template_of[i])
+            template_of[i] = variant_template(b, &rank->variants[i % rank->nvariants]);
+    }
+    b->apart = 0;
+    if (!b->e.failed)
+        put_slots(b, rank, template_of);
+}
+
 static void schedule_slots(struct ss_program_builder *b, int *template_of)
 {
     const struct ss_comm_rank *rank = &b->comm.ranks[b->plan->classes[b->cls].stage];
     const int base = b->p->ntemplates;
+    if (b->beside) {
+        schedule_forms(b, rank, template_of);
+        return;
+    }
     for (int i = 0; i < rank->nvariants && !b->e.failed; i++)
         template_of[i] = variant_template(b, &rank->variants[i]);
     if (b->e.failed)
@@ -223,7 +274,7 @@ static int lower_classes(struct ss_program_builder *b)
         if ((size_t)b->comm.ranks[r].nvariants > most)
             most = (size_t)b->comm.ranks[r].nvariants;
     const size_t nknown = 4 * (size_t)b->comm.stages;
-    int *template_of = ss_calloc(most, sizeof *template_of);
+    int *template_of = ss_calloc(2 * most, sizeof *template_of);
     b->known = ss_calloc(nknown, sizeof *b->known);
     if (!template_of || !b->known)
         b->e.failed = ss_nomem(b->err);
@@ -314,10 +365,11 @@ static int build(struct ss_program_builder *b)
     return rc;
 }
 
-int ss_program_build_kept(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
-                          struct ss_error *err)
+static int build_program(const struct ss_plan *plan, struct ss_cache *cache, int beside,
+                         struct ss_program **out, struct ss_error *err)
 {
-    struct ss_program_builder b = {.plan = plan, .schedule = plan->schedule, .cache = cache, .err = err};
+    struct ss_program_builder b = {
+        .plan = plan, .schedule = plan->schedule, .cache = cache, .beside = beside, .err = err};
     b.p = ss_calloc(1, sizeof *b.p);
     b.e = (struct ss_emitter){.p = b.p, .err = err};
     int rc = b.p ? build(&b) : ss_nomem((&b)->err);
@@ -334,6 +386,22 @@ int ss_program_build_kept(const struct ss_plan *plan, struct ss_cache *cache, st
     else
         *out = b.p;
     return rc;
+}
+
+int ss_program_build_kept(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
+                          struct ss_error *err)
+{
+    return build_program(plan, cache, 0, out, err);
+}
+
+int ss_program_build_beside(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
+                            struct ss_error *err)
+{
+    *out = NULL;
+    for (int c = 0; c < plan->nclasses; c++)
+        if (ss_program_issues(plan, c))
+            return SS_OK;
+    return build_program(plan, cache, 1, out, err);
 }
 
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err)

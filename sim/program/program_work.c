@@ -6,6 +6,11 @@
 
 #include "program/program_builder.h"
 
+static int in_closed_form(const struct ss_program_builder *b)
+{
+    return b->plan->level == SS_LEVEL_CHUNK || b->apart;
+}
+
 /* Kernels of a step are the mean GPU's. */
 static void add_step(const struct ss_program_builder *b, const struct ss_step *step,
                      double seconds[SS_LABEL_COUNT])
@@ -136,7 +141,7 @@ static void forward_work(struct ss_program_builder *b, const struct ss_comm_vari
                          const double seconds[SS_LABEL_COUNT])
 {
     const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
-    if (b->plan->level > SS_LEVEL_CHUNK) {
+    if (!in_closed_form(b)) {
         forward_steps(b, chunk, v->first);
         return;
     }
@@ -164,7 +169,7 @@ static void backward_work(struct ss_program_builder *b, const struct ss_comm_var
                           const double seconds[SS_LABEL_COUNT])
 {
     const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[chunk_index];
-    if (b->plan->level > SS_LEVEL_CHUNK) {
+    if (!in_closed_form(b)) {
         backward_steps(b, chunk, v->phase, v->last);
         return;
     }
@@ -223,7 +228,7 @@ static void paired_work(struct ss_program_builder *b, const struct ss_comm_varia
     const struct ss_chunk_cost *f = &c->chunks[v->chunk], *g = &c->chunks[v->chunk2];
     const struct ss_pair_cost *pair = c->pairs ? &c->pairs[v->chunk * b->schedule->chunks + v->chunk2] : NULL;
     double seconds[SS_LABEL_COUNT];
-    if (b->plan->level > SS_LEVEL_CHUNK) {
+    if (!in_closed_form(b)) {
         if (pair) {
             steps(b, pair->steps, 0, pair->nsteps);
             return;

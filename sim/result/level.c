@@ -63,23 +63,32 @@ int ss_level_affordable(const struct ss_run *run)
     return plan->world_size * widest < MOST_FLOWS;
 }
 
+/* Whether a link carries its rank's traffic alone: one of the fabric, or a NIC that one GPU has to itself. */
+static int is_own(const struct ss_plan *plan, const struct ss_link_use *link)
+{
+    return link->link.kind == SS_LINK_FABRIC ||
+           (link->link.kind == SS_LINK_NIC &&
+            ss_platform_nics_per_node(plan->platform) >= ss_platform_gpus_per_node(plan->platform));
+}
+
+/* Share of the iteration in which messages between stages, alone on the link, would cross it. */
+static double sends_on(const struct ss_link_use *link)
+{
+    return link->utilisation * (link->sends / link->bytes);
+}
+
 /*
  * Returns the most that a communicator with this wait can lose on a link to transfers of pipeline and data
- * parallelism, as a share of the iteration. Links of the fabric, and a NIC that one GPU has to itself, carry only their
- * rank's traffic. Without overlap such a rank reduces gradients behind its last slot and gathers parameters
+ * parallelism, as a share of the iteration. On a link of its own a rank without overlap reduces gradients behind its last slot and gathers parameters
  * before its first, where it waits for no other communicator. With overlap it does so in these slots, whose
  * delays add up over the stages.
  */
 static double lost_on(const struct ss_run *run, const struct ss_link_use *link, double wait)
 {
     const struct ss_plan *plan = run->plan;
-    const struct ss_platform *platform = plan->platform;
-    int own = link->link.kind == SS_LINK_FABRIC ||
-              (link->link.kind == SS_LINK_NIC &&
-               ss_platform_nics_per_node(platform) >= ss_platform_gpus_per_node(platform));
-    if (!own)
+    if (!is_own(plan, link))
         return fmin(wait, link->utilisation);
-    double sends = link->utilisation * (link->sends / link->bytes), rest = link->utilisation - sends;
+    double sends = sends_on(link), rest = link->utilisation - sends;
     double slots = fmin(1, (double)plan->schedule->stages / plan->microbatches);
     int overlaps = plan->job->dp.overlap_grad_reduce || plan->job->dp.overlap_param_gather;
     return fmin(wait, fmin(wait, sends) + (overlaps ? fmin(wait * slots, rest) : 0));
@@ -144,42 +153,70 @@ static int beside_shards(const struct ss_run *run, double *wait)
     return shares[SS_COMM_FSDP].inside || shares[SS_COMM_EXPERT_FSDP].inside ? longest : -1;
 }
 
-struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
+/* Fills what is in doubt about a communicator, `first` being one before it that leaves its nodes, too, or -1. */
+static void doubt_comm(const struct ss_run *run, int comm, int first, struct ss_level_doubt *d)
 {
     const struct ss_plan *plan = run->plan;
-    struct ss_level_doubt d = {""};
-    int first = -1;
-    for (int comm = 0; comm < SS_COMM_COUNT && !d.what[0]; comm++) {
-        const struct ss_share *share = &plan->shares[comm];
-        const char *name = ss_comm_facts(comm)->name;
-        double wait = share->across || share->inside || share->beyond > 1 ? waited(run, comm) : 0, lost;
-        const struct ss_link_use *link = worst_link(run, share, wait, &lost);
-        if (share->beyond > 1 && wait * (share->beyond - 1) > MATTERS)
-            snprintf(d.what, sizeof d.what, "groups of %s have different shares of links, least of %s", name,
-                     share->link);
-        else if (share->both[0] && wait > MATTERS)
-            snprintf(d.what, sizeof d.what, "%s leaves its nodes over %ss that it uses inside them, as %s",
-                     name, ss_platform_fabric(plan->platform), share->both);
-        else if (wait * share->taken > MATTERS)
-            snprintf(d.what, sizeof d.what,
-                     "groups of %s share links, and differ in pace, so that they take turns", name);
-        else if ((share->across || share->inside) && apart(run) > MATTERS)
-            snprintf(d.what, sizeof d.what, "members of %s begin apart, as far as their optimizers differ",
-                     name);
-        else if (link && lost > MATTERS)
-            snprintf(d.what, sizeof d.what,
-                     "%s shares links, as %s, with pipeline and data-parallel transfers", name,
-                     link->link.name);
-        else if (share->across && first >= 0 &&
-                 (runs_beside(plan->job, comm) || runs_beside(plan->job, first)))
-            snprintf(d.what, sizeof d.what, "%s and %s share links between nodes", ss_comm_facts(first)->name,
-                     name);
-        first = share->across ? comm : first;
-    }
+    const struct ss_share *share = &plan->shares[comm];
+    const char *name = ss_comm_facts(comm)->name;
+    double wait = share->across || share->inside || share->beyond > 1 ? waited(run, comm) : 0, lost;
+    const struct ss_link_use *link = worst_link(run, share, wait, &lost);
+    if (share->beyond > 1 && wait * (share->beyond - 1) > MATTERS)
+        snprintf(d->what, sizeof d->what, "groups of %s have different shares of links, least of %s", name,
+                 share->link);
+    else if (share->both[0] && wait > MATTERS)
+        snprintf(d->what, sizeof d->what, "%s leaves its nodes over %ss that it uses inside them, as %s",
+                 name, ss_platform_fabric(plan->platform), share->both);
+    else if (wait * share->taken > MATTERS)
+        snprintf(d->what, sizeof d->what,
+                 "groups of %s share links, and differ in pace, so that they take turns", name);
+    else if ((share->across || share->inside) && apart(run) > MATTERS)
+        snprintf(d->what, sizeof d->what, "members of %s begin apart, as far as their optimizers differ",
+                 name);
+    else if (link && lost > MATTERS) {
+        snprintf(d->what, sizeof d->what, "%s shares links, as %s, with pipeline and data-parallel transfers",
+                 name, link->link.name);
+        d->beside = is_own(plan, link);
+        d->sends = fmin(wait, sends_on(link));
+    } else if (share->across && first >= 0 && (runs_beside(plan->job, comm) || runs_beside(plan->job, first)))
+        snprintf(d->what, sizeof d->what, "%s and %s share links between nodes", ss_comm_facts(first)->name,
+                 name);
+}
+/* Fills what is in doubt about collectives inside layers beside those of parameters in shards. */
+static void doubt_shards(const struct ss_run *run, struct ss_level_doubt *d)
+{
     double wait;
     int beside = beside_shards(run, &wait);
-    if (!d.what[0] && beside >= 0 && wait > MATTERS)
-        snprintf(d.what, sizeof d.what, "%s and %s share %ss inside nodes", ss_comm_facts(beside)->name,
-                 ss_comm_facts(SS_COMM_FSDP)->name, ss_platform_fabric(plan->platform));
-    return d;
+    if (beside >= 0 && wait > MATTERS)
+        snprintf(d->what, sizeof d->what, "%s and %s share %ss inside nodes", ss_comm_facts(beside)->name,
+                 ss_comm_facts(SS_COMM_FSDP)->name, ss_platform_fabric(run->plan->platform));
+}
+
+/* The first doubt is told; whether all are of one kind decides how they are looked into. */
+static void add_doubt(struct ss_level_doubt *all, const struct ss_level_doubt *d)
+{
+    if (!d->what[0])
+        return;
+    if (!all->what[0])
+        *all = *d;
+    all->beside &= d->beside;
+    all->sends = fmax(all->sends, d->sends);
+}
+
+struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
+{
+    struct ss_level_doubt all = {.what = ""};
+    int first = -1;
+    for (int comm = 0; comm < SS_COMM_COUNT && (!all.what[0] || all.beside); comm++) {
+        struct ss_level_doubt d = {.what = ""};
+        doubt_comm(run, comm, first, &d);
+        add_doubt(&all, &d);
+        first = run->plan->shares[comm].across ? comm : first;
+    }
+    if (!all.what[0] || all.beside) {
+        struct ss_level_doubt d = {.what = ""};
+        doubt_shards(run, &d);
+        add_doubt(&all, &d);
+    }
+    return all;
 }

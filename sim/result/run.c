@@ -2,6 +2,7 @@
 /* The whole way for one job: schedule, plan, program, replay, result. */
 #include "base/base.h"
 #include "plan/order.h"
+#include "program/program_internal.h"
 #include "result/build.h"
 #include "result/level.h"
 #include "result/links.h"
@@ -319,11 +320,31 @@ static int even_off(const struct ss_run_options *options, const struct ss_run *o
     return rc;
 }
 
+/* Tells the iteration as flows, s, by those slots alone that data-parallel transfers can be beside, where these are all that is in doubt and it
+ * is clear that flows of all slots would leave the level. *seconds is 0 where it is not. */
+static int time_beside(const struct ss_run_options *how, const struct ss_run *run, double sends,
+                       const struct ss_plan *plan, double *seconds, struct ss_error *err)
+{
+    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
+    struct ss_program *program;
+
+    *seconds = 0;
+    int rc = ss_program_build_beside(plan, how->cache, &program, err);
+    if (rc || !program)
+        return rc;
+    rc = ss_replay_seconds(program, &native, without_barrier(plan), seconds, err);
+    ss_program_free(program);
+    if (fabs(iteration_of(run) / *seconds - 1) + sends > SS_LEVEL_TOLERANCE)
+        *seconds = 0;
+    return rc;
+}
+
 /* The iteration of a doubted run as flows, s. *flows gets what was made for that: plan and program, with the run's schedule, or where classes
  * may have to be exact farther from what is slow all of a run. Error: SS_ERR_UNSUPPORTED where they are too many for a run that nobody
  * asked for. */
-static int time_flows(const struct ss_run_options *how, const struct ss_run *run, struct ss_run *flows,
-                      double *seconds, struct ss_error *err)
+static int time_flows(const struct ss_run_options *how, const struct ss_run *run,
+                      const struct ss_level_doubt *doubt, struct ss_run *flows, double *seconds,
+                      struct ss_error *err)
 {
     const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
     struct ss_plan_options plan = how->plan;
@@ -340,6 +361,10 @@ static int time_flows(const struct ss_run_options *how, const struct ss_run *run
         *seconds = flows->result->iteration_s;
         return SS_OK;
     }
+    if (!rc && doubt->beside)
+        rc = time_beside(how, run, doubt->sends, flows->plan, seconds, err);
+    if (!rc && *seconds > 0)
+        return SS_OK;
     SS_THEN(rc, ss_program_build_kept(flows->plan, how->cache, &flows->program, err));
     if (!rc && flows->plan->uneven)
         rc = check_labour(flows, err);
@@ -352,7 +377,7 @@ static int time_flows(const struct ss_run_options *how, const struct ss_run *run
 /* Where the level leaves something open that matters, flows tell how much it is. */
 static int check_level(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
 {
-    struct ss_level_doubt doubt = {""};
+    struct ss_level_doubt doubt = {.what = ""};
     /* sensitivity is looked for once the flows are the answer */
     struct ss_run_options how = {.engine = SS_ENGINE_NATIVE,
                                  .plan = options->plan,
@@ -380,7 +405,7 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
         rc = even_off(options, out, &off, &why);
     if (!rc && fabs(off) <= SS_LEVEL_TOLERANCE)
         return SS_OK;
-    SS_THEN(rc, time_flows(&how, out, &flows, &seconds, &why));
+    SS_THEN(rc, time_flows(&how, out, &doubt, &flows, &seconds, &why));
     if (rc == SS_ERR_UNSUPPORTED) {
         ss_notes_add(&out->plan->warnings, "%s: %s level may be off, --level flow tells by how much%s%s",
                      doubt.what, level, why.message[0] ? ": " : "", why.message);

@@ -20,9 +20,13 @@ struct ss_program_builder {
     int *channel_of;            /* [2 * p2p entry + backward]: channel + 1, or 0 */
     struct ss_schedule
         *whole; /* the schedule without its loop, where sends and receives do not repeat with it; or NULL */
+    int beside; /* 1: ss_program_build_beside */
     /* of the class at hand */
     int cls;
-    int *known; /* [4 * peer + 2 * sends + backward]: channel + 1, or 0: not asked for yet */
+    int apart_from,
+        apart_to; /* slots of its rank with no data-parallel transfer beside them; none where both are 0 */
+    int apart;    /* 1: the slot at hand is one of those, and has its closed forms */
+    int *known;   /* [4 * peer + 2 * sends + backward]: channel + 1, or 0: not asked for yet */
 };
 
 /* program_issue.c: posts the host's launches before a slot: its own where the host was in step with the GPU, and

@@ -37,6 +37,12 @@ int ss_program_event_line(const struct ss_program *p, int cls, int slot, int eve
 int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err);
 /* Returns 1 when a class of the plan waits for launches of its host. */
 int ss_program_issues(const struct ss_plan *plan, int cls);
+struct ss_plan;
+/* As ss_program_build_kept with a plan at layer or flow level, but slots that no data-parallel transfer can be beside take the time of their
+ * closed forms: those behind the last first forward of a chunk, before the first of the last backwards. *out is NULL where a class waits
+ * for its host, whose launches have another order in closed forms. */
+int ss_program_build_beside(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
+                            struct ss_error *err);
 
 /* A copy of a collective, to be freed with the program that has it, also after SS_ERR_NOMEM. */
 int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out);

@@ -8,6 +8,10 @@
 struct ss_level_doubt {
     char what
         [200]; /* "tensor-parallel groups have different shares of nic-0-0.up"; "": nothing that matters */
+    /* 1: all that is in doubt is what collectives lose beside data-parallel transfers of their own ranks, and no more than the share `sends`
+     * of the iteration beside messages between stages */
+    int beside;
+    double sends;
 };
 struct ss_level_doubt ss_level_doubt(const struct ss_run *run);
 /* Whether exchanges of a run, were they uneven, would be too many flows for a check. */
