@@ -131,8 +131,9 @@ int ss_run_words_finish(struct ss_run_words *how, struct ss_scenario *s, struct 
     o->replicas = how->replicas >= 1 ? (int)how->replicas : 100;
     o->plan.draw_spread = how->spread_seed >= 0;
     o->plan.spread_seed = how->spread_seed >= 0 ? (uint64_t)how->spread_seed : 0;
-    o->plan.stragglers = how->stragglers;
-    o->plan.slow_links = how->slow_links;
+    /* a plan of which nothing is told is told by its zeros: a run of it is its own quick simulation, and bounds hold */
+    o->plan.stragglers = o->plan.nstragglers ? how->stragglers : NULL;
+    o->plan.slow_links = o->plan.nslow_links ? how->slow_links : NULL;
     int rc = how->placement[0] ? load_placement(how, s, files, err) : SS_OK;
     o->plan.placement = how->gpu_of;
     leave_measured(how, s);
