@@ -28,25 +28,22 @@ static int collective_add(const struct ss_dp_group *d, const char *name, int rol
 
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
 {
-    struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
-    SS_NEED(grown, err);
-    *marks = grown;
-    grown[(*n)++] = mark;
+    if (!(*n & (*n - 1))) { /* there is room for a power of two */
+        struct ss_bucket_mark *grown = realloc(*marks, (*n ? 2 * (size_t)*n : 1) * sizeof **marks);
+        SS_NEED(grown, err);
+        *marks = grown;
+    }
+    (*marks)[(*n)++] = mark;
     return SS_OK;
 }
 
 /* Returns where chunk k of a class has done `layers` layers of the last backward, or of the first forward. */
-static struct ss_bucket_mark mark_at(const struct ss_dp_group *d, int cls, int k, int gather, int layers,
-                                     int collective)
+static struct ss_bucket_mark mark_at(const struct ss_dp_group *d, int cls, int k, int gather, int layers)
 {
     const struct ss_layer_set *set = ss_plan_cost_of(d->b, cls)->set;
     struct ss_chunk_place at = ss_chunk_place_at(set, k, gather ? SS_PHASE_F : SS_PHASE_B, layers);
-    struct ss_bucket_mark mark = {.collective = collective,
-                                  .fraction = at.fraction,
-                                  .step = at.step,
-                                  .host = at.host,
-                                  .tail = at.tail,
-                                  .issue = -1};
+    struct ss_bucket_mark mark = {
+        .fraction = at.fraction, .step = at.step, .host = at.host, .tail = at.tail, .issue = -1};
     if (!gather) {
         struct ss_chunk_place weight = ss_chunk_place_at(set, k, SS_PHASE_W, layers);
         mark.weight_step = weight.step;
@@ -63,7 +60,11 @@ static int marks_add(const struct ss_dp_group *d, int chunk, int gather, int lay
     for (int i = 0; i < d->classes.n && !status; i++) {
         int cls = d->classes.cls[i], k = ss_dp_same_chunk(d, cls, chunk);
         struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[k];
-        struct ss_bucket_mark mark = mark_at(d, cls, k, gather, layers, collective);
+        struct ss_dp_mark *last = &d->last[gather];
+        if (last->cls != cls || last->chunk != k || last->layers != layers)
+            *last = (struct ss_dp_mark){cls, k, layers, mark_at(d, cls, k, gather, layers)};
+        struct ss_bucket_mark mark = last->mark;
+        mark.collective = collective;
         mark.cast = ss_kernel_elementwise(ss_platform_card(d->b->plan->platform), cast, 0);
         status = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
                         : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
@@ -315,7 +316,8 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
 {
     const struct ss_plan *plan = b->plan;
     int status = SS_OK;
-    struct ss_dp_group d = {.b = b, .err = err, .comm = comm};
+    struct ss_dp_mark last[2] = {{.cls = -1}, {.cls = -1}};
+    struct ss_dp_group d = {.b = b, .err = err, .comm = comm, .last = last};
     if (!ss_comm_has_flows(plan, comm)) /* sharded parameters communicate inside the layers */
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);

@@ -185,19 +185,28 @@ static int copy_flows(struct ss_plan_builder *b, const struct ss_collective_spec
     return SS_OK;
 }
 
+/* A collective with the flows of a bucket, among the last ones; -1: there is none. */
+static int bucket_like(const struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec)
+{
+    for (int i = 0; i < b->nflows && i < SS_LAST_BUCKETS; i++) {
+        const struct ss_bucket_flows *f = &b->flows[i];
+        if (f->bytes == spec->bytes && f->cls == cls && f->comm == spec->comm && f->kind == spec->kind)
+            return f->index;
+    }
+    return -1;
+}
+
 int ss_plan_bucket_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
                        const struct ss_class_list *classes, int *index, struct ss_error *err)
 {
-    struct ss_bucket_flows *last = &b->flows[spec->role == SS_ROLE_PARAMS];
-    const struct ss_bucket_flows now = {1, cls, spec->comm, spec->kind, 0, spec->bytes};
-    int same = last->known && last->cls == cls && last->comm == now.comm && last->kind == now.kind &&
-               last->bytes == now.bytes;
-    int rc = same ? copy_flows(b, spec, last->index, index, err)
-                  : ss_plan_group_collective_add(b, cls, spec, classes, index, err);
-    *last = now;
-    last->index = *index;
-    last->known = !rc;
-    return rc;
+    const int like = bucket_like(b, cls, spec);
+
+    if (like >= 0)
+        return copy_flows(b, spec, like, index, err);
+    SS_TRY(ss_plan_group_collective_add(b, cls, spec, classes, index, err));
+    b->flows[b->nflows++ % SS_LAST_BUCKETS] =
+        (struct ss_bucket_flows){cls, spec->comm, spec->kind, *index, spec->bytes};
+    return SS_OK;
 }
 
 int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,

@@ -6,6 +6,11 @@
 #include "plan/plan_internal.h"
 
 /* The group at hand: classes of one pipeline stage, or of two with two copies of the model. */
+/* A mark behind so many layers of a chunk; buckets that tensors fill have it as often as a layer has buckets. */
+struct ss_dp_mark {
+    int cls, chunk, layers;
+    struct ss_bucket_mark mark;
+};
 struct ss_dp_group {
     struct ss_plan_builder *b;
     struct ss_error *err;
@@ -14,7 +19,8 @@ struct ss_dp_group {
     struct ss_class_list classes;
     struct ss_group_shape shape;
     struct ss_replicas how;
-    double share; /* of the computation beside one of its collectives */
+    double share;            /* of the computation beside one of its collectives */
+    struct ss_dp_mark *last; /* [2]: of reductions, and of gathers */
 };
 /* Returns the chunk of another class of the group that holds the same layers as `chunk` of the first
  * class. */

@@ -36,9 +36,11 @@ struct ss_plan_kept;
  * steps read it. */
 /* What the flows of a bucket depend on, and the collective of the plan that has them. */
 struct ss_bucket_flows {
-    int known, cls, comm, kind, index;
+    int cls, comm, kind, index;
     double bytes;
 };
+#define SS_LAST_BUCKETS                                                                                      \
+    16 /* buckets that tensors fill come in a few sizes, which repeat from layer to layer */
 
 struct ss_plan_builder {
     struct ss_plan *plan;
@@ -68,10 +70,11 @@ struct ss_plan_builder {
     int ncosts;
     int *cost_of; /* [nclasses]: entry of costs */
     /* steps, buckets, sends: the parts of the plan so far */
-    struct ss_numbers links;         /* links of the platform -> links of the plan */
-    struct ss_numbers path_of;       /* flows -> paths of the plan */
-    struct ss_map step_collectives;  /* collectives of layers -> collectives of the plan */
-    struct ss_bucket_flows flows[2]; /* of the last buckets: of gradients, and of parameters */
+    struct ss_numbers links;        /* links of the platform -> links of the plan */
+    struct ss_numbers path_of;      /* flows -> paths of the plan */
+    struct ss_map step_collectives; /* collectives of layers -> collectives of the plan */
+    struct ss_bucket_flows flows[SS_LAST_BUCKETS];
+    int nflows; /* of all buckets so far; the last of them are known */
     size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs, cap_odd;
 };
 
