@@ -144,14 +144,26 @@ static json_t *files_array(const struct ss_report_options *opt)
 
 /* ---- the flags as they were resolved ---- */
 
-/* Whether an earlier row says the same of the same field. */
-static int is_told(const struct ss_flag_setter *s)
+/* Bits of the fields, by their offsets, that a row has said something of. */
+#define FIELDS (sizeof(struct ss_asked) / 8 + 1)
+struct told {
+    unsigned char set[FIELDS], other[FIELDS];
+};
+
+/* Whether an earlier row says the same of the same field; notes that this one does. Rows that set a field may set it to other numbers. */
+static bool is_told(struct told *told, const struct ss_flag_setter *s)
 {
-    for (const struct ss_flag_setter *t = ss_flag_setters; t != s; t++)
-        if (t->offset == s->offset && (t->kind == SS_FLAG_SET) == (s->kind == SS_FLAG_SET) &&
-            t->kind < SS_FLAG_CALL && (s->kind != SS_FLAG_SET || t->low == s->low))
-            return 1;
-    return 0;
+    unsigned char *of = (s->kind == SS_FLAG_SET ? told->set : told->other) + s->offset / 8;
+    const unsigned char bit = (unsigned char)(1u << s->offset % 8);
+    bool before = *of & bit;
+
+    *of |= bit;
+    if (!before || s->kind != SS_FLAG_SET)
+        return before;
+    const struct ss_flag_setter *t = ss_flag_setters;
+    while (t->offset != s->offset || t->kind != SS_FLAG_SET || t->low != s->low)
+        t++;
+    return t != s;
 }
 
 static void add_choice(json_t *o, const char *key, const struct ss_flag_choice *choices, int value)
@@ -212,10 +224,17 @@ static void add_fields(json_t *o, const struct ss_job *job, const struct ss_aske
 
 /* Values in a row as Megatron writes them, [0]*3+[1]*58: short where they repeat. */
 struct runs {
-    char text[16 * SS_LAYER_RULE_MAX];
     size_t used;
     int value, count;
+    char text[16 * SS_LAYER_RULE_MAX];
 };
+
+static void begin_runs(struct runs *r) /* leaves the rest of the text as it is, which is long */
+{
+    r->used = 0;
+    r->value = r->count = 0;
+    r->text[0] = '\0';
+}
 
 static void end_run(struct runs *r)
 {
@@ -241,9 +260,10 @@ static void add_runs(json_t *o, const char *key, struct runs *r)
 
 static void add_rule(json_t *o, const char *key, const struct ss_layer_rule *rule)
 {
-    struct runs runs = {.used = 0};
+    struct runs runs;
     int regular = rule->period || rule->first || rule->phase;
 
+    begin_runs(&runs);
     for (int layer = 0; layer < rule->n; layer++)
         add_value(&runs, (int)(rule->bits[layer / 64] >> layer % 64 & 1));
     end_run(&runs);
@@ -255,8 +275,9 @@ static void add_rule(json_t *o, const char *key, const struct ss_layer_rule *rul
 
 static void add_layout(json_t *o, const struct ss_pipeline_layout *layout)
 {
-    struct runs runs = {.used = 0};
+    struct runs runs;
 
+    begin_runs(&runs);
     for (int stage = 0; stage < layout->n; stage++)
         add_value(&runs, layout->layers[stage]);
     add_runs(o, "layout", &runs);
@@ -303,7 +324,7 @@ static void add_model(json_t *o, const char *prefix, const struct ss_model *m, i
         char key[64];
         if (beside_flags != (f->told == SS_TOLD_CONFIG))
             continue;
-        snprintf(key, sizeof key, "%s%s", prefix, f->name);
+        ss_copy(stpcpy(key, prefix), sizeof key - strlen(prefix), f->name);
         switch (f->kind) {
         case SS_MODEL_IS_NEED:
         case SS_MODEL_IS_SIZE:
@@ -326,8 +347,9 @@ static json_t *flags_object(const struct ss_job *job, const struct ss_asked *ask
     add_model(o, "config_", &job->model, 1);
     SS_PUT(o, SS_SAME(&job->model, mtp_num_layers));
     add_layout(o, &job->layout);
+    struct told told = {.set = {0}};
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
-        if (s->kind < SS_FLAG_CALL && !is_told(s))
+        if (s->kind < SS_FLAG_CALL && !is_told(&told, s))
             add_flag(o, s, job, asked);
     return o;
 }

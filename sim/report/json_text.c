@@ -33,6 +33,16 @@ static void add(struct text *t, const char *bytes, size_t n)
     }
 }
 
+static void add_char(struct text *t, char c)
+{
+    char *to = room(t, 1);
+
+    if (to) {
+        *to = c;
+        t->n++;
+    }
+}
+
 static void add_line(struct text *t, int depth)
 {
     size_t n = 1 + 2 * (size_t)depth;
@@ -59,19 +69,39 @@ static void add_escape(struct text *t, unsigned char c)
     add(t, code, 6);
 }
 
+#define EACH (UINT64_MAX / 255) /* 1 in each of eight bytes */
+#define TOPS (EACH * 128)
+
+/* Returns how many bytes stand before the first that is escaped. Eight are looked at at once: a byte of x is below n where n taken from it
+ * borrows; what borrows behind such a byte is looked at alone. */
+static size_t plain(const char *s, size_t n)
+{
+    size_t i = 0;
+
+    for (uint64_t x; i + sizeof x <= n; i += sizeof x) {
+        memcpy(&x, s + i, sizeof x);
+        const uint64_t quote = x ^ EACH * '"', back = x ^ EACH * '\\';
+        if ((((x - EACH * ' ') & ~x) | ((quote - EACH) & ~quote) | ((back - EACH) & ~back)) & TOPS)
+            break;
+    }
+    while (i < n && (unsigned char)s[i] >= ' ' && s[i] != '"' && s[i] != '\\')
+        i++;
+    return i;
+}
+
 static void add_string(struct text *t, const char *s, size_t n)
 {
-    size_t done = 0;
+    size_t done = plain(s, n);
 
-    add(t, "\"", 1);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)s[i] < ' ' || s[i] == '"' || s[i] == '\\') {
-            add(t, s + done, i - done);
-            add_escape(t, (unsigned char)s[i]);
-            done = i + 1;
-        }
-    add(t, s + done, n - done);
-    add(t, "\"", 1);
+    add_char(t, '"');
+    add(t, s, done);
+    while (done < n) {
+        add_escape(t, (unsigned char)s[done++]);
+        size_t more = plain(s + done, n - done);
+        add(t, s + done, more);
+        done += more;
+    }
+    add_char(t, '"');
 }
 
 /* Writes digits from the end of `end` on backwards; returns where they begin. */
@@ -199,7 +229,7 @@ static void add_object(struct text *t, json_t *object, int depth)
     bool first = true;
 
     for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i), first = false) {
-        add(t, first ? "{" : ",", 1);
+        add_char(t, first ? '{' : ',');
         add_line(t, depth + 1);
         const char *key = json_object_iter_key(i);
         add_string(t, key, strlen(key));
@@ -207,26 +237,26 @@ static void add_object(struct text *t, json_t *object, int depth)
         add_value(t, json_object_iter_value(i), depth + 1);
     }
     if (first)
-        add(t, "{", 1);
+        add_char(t, '{');
     else
         add_line(t, depth);
-    add(t, "}", 1);
+    add_char(t, '}');
 }
 
 static void add_array(struct text *t, const json_t *array, int depth)
 {
     size_t n = json_array_size(array);
 
-    add(t, "[", 1);
+    add_char(t, '[');
     for (size_t i = 0; i < n; i++) {
         if (i)
-            add(t, ",", 1);
+            add_char(t, ',');
         add_line(t, depth + 1);
         add_value(t, json_array_get(array, i), depth + 1);
     }
     if (n)
         add_line(t, depth);
-    add(t, "]", 1);
+    add_char(t, ']');
 }
 
 static void add_value(struct text *t, const json_t *value, int depth)
@@ -249,7 +279,7 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
     struct text text = {0};
 
     add_value(&text, document, 0);
-    add(&text, "\n", 1);
+    add_char(&text, '\n');
     if (text.lost)
         ss_json_free(document);
     else

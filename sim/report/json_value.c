@@ -13,7 +13,11 @@ static void spoil(json_t *value)
 
 void ss_json_set(json_t *object, const char *key, json_t *value)
 {
-    if (json_object_set_new(object, key, value))
+    const char *end = key;
+
+    while (*end > 0 && *end < 127) /* such a key is UTF-8, which jansson looks for much longer */
+        end++;
+    if (*end ? json_object_set_new(object, key, value) : json_object_set_new_nocheck(object, key, value))
         spoil(object);
 }
 

@@ -103,6 +103,36 @@ static void test_texts(void)
     CU_ASSERT(same(o));
 }
 
+/* Texts are read eight bytes at a time: each character at each place of texts around that length. */
+static void test_places(void)
+{
+    json_t *all = json_array();
+
+    for (int c = 1; c < 128; c++)
+        for (size_t n = 1; n <= 17; n++)
+            for (size_t at = 0; at < n; at++) {
+                char text[20] = "";
+                memset(text, 'a', n);
+                text[at] = (char)c;
+                json_array_append_new(all, json_string(text));
+            }
+    CU_ASSERT(same(all));
+}
+
+/* jansson's own look at keys is spared where they are ASCII, and only there. */
+static void test_keys(void)
+{
+    static const char *const keys[] = {"plain", "", "tab\t", "M\xc3\xbcnchen", "\xff", "half \xc3"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++) {
+        json_t *o = json_object();
+        ss_json_set(o, keys[i], json_true());
+        CU_ASSERT_EQUAL(ss_json_is_whole(o), i < 4);
+        CU_ASSERT_EQUAL(json_object_get(o, keys[i]) != NULL, i < 4);
+        ss_json_free(o);
+    }
+}
+
 static void test_shapes(void)
 {
     CU_ASSERT(same(json_object()));
@@ -128,10 +158,9 @@ static void test_no_half(void)
 
 SUITE(json_text)
 {
-    CU_TestInfo tests[] = {{"numbers", test_numbers},
-                           {"texts", test_texts},
-                           {"shapes", test_shapes},
-                           {"no half of a document", test_no_half},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"numbers", test_numbers}, {"texts", test_texts},   {"characters at all places", test_places},
+        {"keys", test_keys},       {"shapes", test_shapes}, {"no half of a document", test_no_half},
+        CU_TEST_INFO_NULL};
     return suite_run("json_text", NULL, NULL, tests);
 }
