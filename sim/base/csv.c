@@ -333,6 +333,17 @@ const char *ss_csv_field(const struct ss_csv *csv, size_t row, int column)
     return column < 0 ? "" : csv->field[(row + 1) * csv->columns + (size_t)column];
 }
 
+size_t ss_csv_find(const struct ss_csv *csv, size_t from, int column, const char *value)
+{
+    while (from < ss_csv_rows(csv)) {
+        const char *field = ss_csv_field(csv, from, column);
+        if (field[0] == value[0] && !strcmp(field, value)) /* the letter spares most of the calls */
+            break;
+        from++;
+    }
+    return from;
+}
+
 int ss_csv_line(const struct ss_csv *csv, size_t row)
 {
     return csv->line[row + 1];

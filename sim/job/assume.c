@@ -216,9 +216,11 @@ int ss_request_open(const struct ss_request *r, struct ss_request *out, struct s
 int ss_request_said(const struct ss_request *r, struct ss_asked *asked)
 {
     struct ss_request copy;
-    int rc = ss_request_copy(r, &copy, NULL);
 
     ss_asked_init(asked);
+    if (!ss_request_has_what_if(r))
+        return ss_asked_add(asked, r, NULL, NULL, NULL);
+    int rc = ss_request_copy(r, &copy, NULL);
     if (rc)
         return rc;
     ss_request_drop(&copy, "--without");

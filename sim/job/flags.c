@@ -66,14 +66,15 @@ int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
 /* The group of a table that has the name, of `len` bytes and without "--"; NULL: none. */
 static const struct ss_flag_group *find_group(const struct ss_flag_group *g, const char *name, size_t len)
 {
-    for (; g->names && len; g++) {
-        const char *p = g->names, *word;
-        size_t n;
-        while ((word = next_name(&p, &n)) != NULL)
-            if (n == len && !memcmp(word, name, len))
-                return g;
-    }
-    return NULL;
+    char word[sizeof((struct ss_flag *)0)->name];
+
+    if (len >= sizeof word || memchr(name, ' ', len))
+        return NULL;
+    memcpy(word, name, len);
+    word[len] = '\0';
+    while (g->names && !ss_has_word(g->names, word))
+        g++;
+    return g->names ? g : NULL;
 }
 
 static int find_in_groups(const struct ss_flag_group *table, const char *name, struct ss_flag *out)

@@ -200,14 +200,12 @@ int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *
     double best = -1;
     int found = -1;
 
-    for (int i = 0; i < (int)ss_csv_rows(recipes); i++) {
-        if (strcmp(ss_csv_field(recipes, (size_t)i, model), key->model) != 0)
-            continue;
-        double d = distance(recipes, i, key, must);
+    for (size_t i = 0; (i = ss_csv_find(recipes, i, model, key->model)) < ss_csv_rows(recipes); i++) {
+        double d = distance(recipes, (int)i, key, must);
         if (d < 0 || (best >= 0 && d >= best))
             continue;
         best = d;
-        found = i;
+        found = (int)i;
     }
     if (found >= 0 && size)
         put_differences(recipes, found, key, differs, size);

@@ -187,7 +187,7 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     SS_THEN(rc, ss_notes_add_all(&s->ignored, &w->request.ignored));
     SS_THEN(rc, assume(w, files, err));
     SS_THEN(rc, resolve(w, err));
-    SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
+    SS_THEN(rc, ss_asked_add(&w->asked, w->used, &s->notes, &s->ignored, err));
     if (!rc && note_dropped(w))
         rc = ss_nomem(err);
     SS_THEN(rc, ss_asked_check_given(&w->asked, w->used, SS_NEEDS_OF_A_RUN, err));

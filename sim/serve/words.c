@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words that a browser may ask for: no file but those that the page was started with. */
 #include "base/base.h"
+#include "job/flags.h"
 #include "serve/page.h"
 #include "stepsim/flags.h"
 #include "stepsim/report.h"
@@ -83,12 +84,12 @@ int ss_serve_check(const struct ss_serve *page, const char *flag, const char *va
         return SS_OK;
     if (strpbrk(value, "/\\"))
         return refuse(err, value);
-    for (size_t i = 0; flag && i < SS_ARRAY_LEN(named); i++)
+    if (!flag || !ss_flag_setter_of(flag)) /* as all these flags have one */
+        return SS_OK;
+    for (size_t i = 0; i < SS_ARRAY_LEN(named); i++)
         if (ss_flag_same(flag, named[i].flag) && names_file(i, value))
             return refuse(err, value);
-    if (flag && ss_flag_same(flag, "--job"))
-        return refuse(err, value);
-    return SS_OK;
+    return ss_flag_same(flag, "--job") ? refuse(err, value) : SS_OK;
 }
 
 /* "--tp=4" is a flag and its value in one word. */

@@ -37,6 +37,10 @@ static void test_fields(void)
     CU_ASSERT_STRING_EQUAL(ss_csv_field(csv, 1, -1), "");
     CU_ASSERT_EQUAL(ss_csv_line(csv, 0), 2);
     CU_ASSERT_EQUAL(ss_csv_line(csv, 1), 4);
+    CU_ASSERT_EQUAL(ss_csv_find(csv, 0, 2, "3"), 1);
+    CU_ASSERT_EQUAL(ss_csv_find(csv, 1, 0, "1"), 2); /* the row before is not looked at */
+    CU_ASSERT_EQUAL(ss_csv_find(csv, 0, 1, "two"), 2);
+    CU_ASSERT_EQUAL(ss_csv_find(csv, 0, 0, ""), 1);
     ss_csv_free(csv);
     ss_csv_free(NULL);
 }

@@ -171,7 +171,11 @@ static void test_list(void)
     }
     CU_ASSERT_EQUAL(ss_flag_list(&at, &info), 0);
     CU_ASSERT_EQUAL(methods, 1);
-    CU_ASSERT_EQUAL(ss_flag_known("--no-such-flag"), 0);
+    static const char *const none[] = {"--no-such-flag", "--", "--no-load", "--no-load-optim ",
+                                       "--no-load-optim no-load-rng"};
+    for (size_t i = 0; i < SS_ARRAY_LEN(none); i++)
+        CU_ASSERT_EQUAL(ss_flag_known(none[i]), 0);
+    CU_ASSERT(ss_flag_known("--no-load-optim"));
 }
 
 /* What is listed as a value is one; another word is none. */

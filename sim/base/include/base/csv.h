@@ -28,6 +28,8 @@ const char *ss_csv_column_name(const struct ss_csv *csv, size_t column);
 int ss_csv_column(const struct ss_csv *csv, const char *name);
 /* Returns the text of a field, "" for a column < 0. */
 const char *ss_csv_field(const struct ss_csv *csv, size_t row, int column);
+/* Returns the first row from `from` on whose field is `value`; the number of rows: there is none. */
+size_t ss_csv_find(const struct ss_csv *csv, size_t from, int column, const char *value);
 /* Returns the line of the file on which a row begins. */
 int ss_csv_line(const struct ss_csv *csv, size_t row);
 /* The whole number in low..high of a field; else SS_ERR_INPUT with the line and the column's name. */
