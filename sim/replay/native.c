@@ -436,7 +436,7 @@ static int init(struct ss_native *k)
     k->words = calloc(nc / 4096 + 1, sizeof *k->words);
     k->scratch = calloc((size_t)members, sizeof *k->scratch);
     k->inst0 = p->nclasses;
-    k->flow0 = k->inst0 + k->st.nstreams + 1;
+    k->flow0 = k->inst0 + k->st.nstreams;
     k->left = p->nclasses;
     k->anchor = -1;
     if (!k->classes || !k->runnable || !k->words || !k->scratch ||

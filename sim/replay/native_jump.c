@@ -328,7 +328,7 @@ static int write_state(const struct ss_native *k, struct state_text *t, struct c
     }
     for (int i = k->p->nchannels; i < k->fluid.nflows; i++)
         write_flow(k, i, t);
-    for (int i = 0; i <= k->st.nstreams; i++)
+    for (int i = 0; i < k->st.nstreams; i++)
         write_instance(k, i, t);
     return agrees(&with, t) &&
            (!with.base || (t->nexact == with.base->nexact && t->nreal == with.base->nreal));
@@ -398,7 +398,7 @@ static void shift_clock(struct ss_native *k, double by)
     }
     for (int i = 0; i < k->st.nstreams; i++)
         k->st.streams[i].last.time += by;
-    for (int i = 0; i <= k->st.nstreams; i++)
+    for (int i = 0; i < k->st.nstreams; i++)
         k->st.instances[i].begin += by;
     for (int i = 0; i < k->fluid.nflows; i++)
         k->fluid.flows[i].last += by;

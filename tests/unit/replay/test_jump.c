@@ -91,17 +91,33 @@ static int64_t events_run(const struct ss_program *p, int full)
     return run;
 }
 
-static void test_it_jumps(void)
+/* Checks that less than one event of `of` is run. */
+static void check_jump(const char *job, int level, int of)
 {
     struct scale_job s;
     struct ss_run run;
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
-    CU_ASSERT_FATAL(scale_open(&s, SMALL "--tp 2 --pp 4 --gbs 1024") == 0);
+    o.plan.level = level;
+    CU_ASSERT_FATAL(scale_open(&s, job) == 0);
     CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
     CU_ASSERT_EQUAL(events_run(run.program, 1), ss_program_event_count(run.program));
-    CU_ASSERT(events_run(run.program, 0) < ss_program_event_count(run.program) / 5);
+    CU_ASSERT(events_run(run.program, 0) < ss_program_event_count(run.program) / of);
     ss_run_free(&run);
     scale_close(&s);
+}
+
+static void test_it_jumps(void)
+{
+    check_jump(SMALL "--tp 2 --pp 4 --gbs 1024", SS_LEVEL_CHUNK, 5);
+}
+
+/* 64 turns of 4 microbatches. Two turns are alike but for the order in which collectives found a free place. */
+static void test_first_turn(void)
+{
+    check_jump("h800 2;--model llama3.1-8b --seq 8192 --sequence-parallel --bf16 --mbs 1 "
+               "--use-distributed-optimizer "
+               "--tp 2 --cp 2 --pp 4 --num-layers-per-virtual-pipeline-stage 1 --gbs 256",
+               SS_LEVEL_FLOW, 10);
 }
 
 /* Two messages of 1 GB are always under way on 1 GB/s, each half done when the other begins: the link is never idle,
@@ -138,6 +154,7 @@ SUITE(jump)
 {
     CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
                            {"a steady state is jumped over", test_it_jumps},
+                           {"the first turn like another is enough", test_first_turn},
                            {"a link that is never idle", test_link_never_idle},
                            CU_TEST_INFO_NULL};
     return suite_run("jump", NULL, NULL, tests);

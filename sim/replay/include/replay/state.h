@@ -43,12 +43,13 @@ struct ss_stream_state {
     struct ss_last last;
 };
 
-/* An instance that is at the head of at least one member's stream; there are at most as many as streams. */
+/* An instance that is at the head of at least one member's stream. Its index is that of the stream of the member that came first: until
+ * the instance ends no other one is at the head of that stream. So a replay that repeats itself has equal indices in every period. */
 struct ss_instance {
     int collective; /* -1: free */
     uint32_t number;
     int arrived; /* members at whose head it is */
-    int next;    /* of the same collective, or next free one */
+    int next;    /* of the same collective */
     int phase, flows_left;
     double begin;
     double doublings; /* of an error of the time of its last phase (native engine) */
@@ -63,10 +64,9 @@ struct ss_state {
     /* members of collective g, ascending: member[member0[g]..member0[g + 1]) with posts made */
     int *member0, *member;
     uint32_t *posts;
-    int *first_instance; /* [ncollectives], -1: none */
-    struct ss_instance *instances;
-    int free_instance;
-    int *ready; /* instances that may begin */
+    int *first_instance;           /* [ncollectives], -1: none */
+    struct ss_instance *instances; /* [nstreams] */
+    int *ready;                    /* instances that may begin */
     int nready;
 };
 
@@ -121,10 +121,8 @@ static inline int ss_state_init(struct ss_state *st, const struct ss_program *p)
         ss_sort_int(st->member + st->member0[g], (size_t)n);
         st->first_instance[g] = -1;
     }
-    for (size_t i = 0; i <= ns; i++) {
+    for (size_t i = 0; i < ns; i++)
         st->instances[i].collective = -1;
-        st->instances[i].next = i < ns ? (int)i + 1 : -1;
-    }
     return 0;
 }
 
@@ -214,14 +212,15 @@ static inline int ss_state_joined(const struct ss_stream_state *s)
 }
 
 /* A collective came to the head of a stream of one member. */
-static inline void ss_state_arrive(struct ss_state *st, struct ss_queued q)
+static inline void ss_state_arrive(struct ss_state *st, int stream)
 {
+    const struct ss_stream_state *s = &st->streams[stream];
+    const struct ss_queued q = s->ring[s->ended & s->mask];
     int i = st->first_instance[q.collective];
     while (i >= 0 && st->instances[i].number != q.instance)
         i = st->instances[i].next;
     if (i < 0) {
-        i = st->free_instance;
-        st->free_instance = st->instances[i].next;
+        i = stream;
         st->instances[i] = (struct ss_instance){
             .collective = q.collective, .number = q.instance, .next = st->first_instance[q.collective]};
         st->first_instance[q.collective] = i;
@@ -243,7 +242,7 @@ static inline int ss_state_post(struct ss_state *st, int stream, int collective,
     struct ss_queued q = {collective, st->posts[member]++};
     s->ring[s->posted++ & s->mask] = q;
     if (s->posted - s->ended == 1)
-        ss_state_arrive(st, q);
+        ss_state_arrive(st, stream);
     return 0;
 }
 
@@ -278,13 +277,10 @@ static inline void ss_state_end_instance(struct ss_state *st, int instance, int 
         link = &st->instances[*link].next;
     *link = in->next;
     in->collective = -1;
-    in->next = st->free_instance;
-    st->free_instance = instance;
 }
 
 static inline void ss_state_next(struct ss_state *st, int stream)
 {
-    struct ss_stream_state *s = &st->streams[stream];
-    if (s->ended != s->posted)
-        ss_state_arrive(st, s->ring[s->ended & s->mask]);
+    if (st->streams[stream].ended != st->streams[stream].posted)
+        ss_state_arrive(st, stream);
 }
