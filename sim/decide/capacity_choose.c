@@ -94,7 +94,7 @@ int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_poi
     return ss_capacity_keeps(c, p, far) && (!far || p->summary.outcome == SS_OUTCOME_FITS);
 }
 
-int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p)
+int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p, int *by_rows)
 {
     const struct ss_capacity_point *half = NULL;
     int rack = c->clusters[p->cluster].rack;
@@ -104,6 +104,7 @@ int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_poin
         if (q->cluster == p->cluster && ss_capacity_holds(q) && 2 * q->nodes <= p->nodes)
             half = q;
     }
+    *by_rows = half != NULL;
     double slope = half ? log(half->time_s.value / p->time_s.value) / log((double)p->nodes / half->nodes) : 1;
     double times = slope > 0 ? pow(p->time_s.value / c->deadline_s, 1 / fmin(slope, 1)) : INFINITY;
     return times > 16 ? 0 : (int)ceil(times * p->nodes / rack * (1 - 1e-9)) * rack;

@@ -247,7 +247,7 @@ static void draw_marks(const struct panel *p)
         snprintf(text, sizeof text, p->what == DAYS ? "deadline, %g days" : "budget, %g USD", limit);
         ss_svg_text(p->out, LEFT + p->width, y_of(p, limit) - 5, "small capt end", text);
     }
-    if (c->nclusters == 1 && c->clusters[0].knee >= 0) {
+    if (c->nclusters == 1 && c->npoints > 1 && c->clusters[0].knee >= 0) {
         double x = x_of(p, c->points[c->clusters[0].knee].nodes);
         fprintf(p->out, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M%.2f %.2fV%.2f\"/>\n", x, p->y,
                 p->y + HEIGHT);

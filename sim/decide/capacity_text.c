@@ -39,12 +39,22 @@ static int is_limited(const struct ss_capacity *c)
     return c->deadline_s > 0 || c->budget_usd > 0;
 }
 
-static int holds_any(const struct ss_capacity *c, int cluster)
+/* Counts the points of a platform: all, or those that hold the job. */
+static int count(const struct ss_capacity *c, int cluster, bool held)
 {
+    int n = 0;
+
     for (int i = 0; i < c->npoints; i++)
-        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]))
-            return 1;
-    return 0;
+        n += c->points[i].cluster == cluster && (!held || ss_capacity_holds(&c->points[i]));
+    return n;
+}
+
+/* Returns 1 where the answer is one of nothing: one number of nodes was asked for. */
+static int is_one(const struct ss_capacity *c, int cluster)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+
+    return k->numbers == 1 || (k->look == SS_CAPACITY_LISTED && count(c, cluster, false) == 1);
 }
 
 /* Writes what a point takes, GPU-hours first: they need no price. */
@@ -88,13 +98,18 @@ static void write_nearest(const struct ss_capacity *c, int cluster, FILE *out)
     }
     if (!best)
         return;
-    fprintf(out, "The %s, ", c->deadline_s > 0 ? "fastest" : "cheapest");
-    write_nodes(c, best, out);
-    fputs(": ", out);
+    if (is_one(c, cluster)) {
+        fputs("The job takes ", out);
+    } else {
+        fprintf(out, "The %s, ", c->deadline_s > 0 ? "fastest" : "cheapest");
+        write_nodes(c, best, out);
+        fputs(": ", out);
+    }
     write_cost(best, out);
-    int nodes = c->deadline_s > 0 ? ss_capacity_trend(c, best) : 0;
+    int by_rows = 0, nodes = c->deadline_s > 0 ? ss_capacity_trend(c, best, &by_rows) : 0;
     if (nodes > c->clusters[cluster].most_nodes)
-        fprintf(out, "By the trend of the rows at least %d nodes would.\n", nodes);
+        fprintf(out, "%s at least %d nodes would keep the deadline.\n",
+                by_rows ? "By the trend of the rows" : "In proportion", nodes);
 }
 
 /* Writes "90 days", "5.00 M USD" or "90 days and 5.00 M USD". Returns buf. */
@@ -116,22 +131,28 @@ static const char *limits(const struct ss_capacity *c, char buf[96])
 static void write_look(const struct ss_capacity *c, int cluster, FILE *out)
 {
     const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    int given = c->layout == SS_CAPACITY_GIVEN;
 
-    if (k->look == SS_CAPACITY_LISTED)
+    if (k->look == SS_CAPACITY_LISTED || is_one(c, cluster))
         return;
-    fprintf(out, "%d of %d numbers of nodes %s; ", k->hopeless, k->numbers,
-            c->deadline_s > 0 ? "take longer even at the card's peak" : "cost more even at the card's peak");
-    fputs(k->look == SS_CAPACITY_EVERY && c->layout == SS_CAPACITY_GIVEN
-              ? "all others that the layout divides were predicted\n"
-          : k->look == SS_CAPACITY_EVERY ? "all others were searched, with all layouts\n"
-          : c->layout == SS_CAPACITY_GIVEN
-              ? "those about the answer were predicted"
-              : "those about the answer were predicted with the layouts that are best on the rows",
-          out);
+    if (k->hopeless)
+        fprintf(out, "%d of %d numbers of nodes %s even at the card's peak; ", k->hopeless, k->numbers,
+                !(c->budget_usd > 0) ? "take longer"
+                : c->deadline_s > 0  ? "take longer or cost more"
+                                     : "cost more");
+    if (k->look == SS_CAPACITY_EVERY && !k->hopeless)
+        fprintf(out, "All %d numbers of nodes%s", k->numbers,
+                given ? "" : " were searched, with all layouts");
+    else if (k->look == SS_CAPACITY_EVERY)
+        fputs(given ? "all others" : "all others were searched, with all layouts", out);
+    else
+        fprintf(out, "%s about the answer were predicted%s", k->hopeless ? "those" : "Numbers of nodes",
+                given ? "" : " with the layouts that are best on the rows");
+    if (k->look == SS_CAPACITY_EVERY && given)
+        fputs(" that the layout divides were predicted", out);
     if (k->near)
         fprintf(out, ", the nearest %d were searched", k->near);
-    if (k->look != SS_CAPACITY_EVERY)
-        fputc('\n', out);
+    fputc('\n', out);
 }
 
 /* Writes the answer that 90 % of such jobs keep, or which of time and memory no number of nodes is sure of. */
@@ -150,38 +171,80 @@ static void write_sure(const struct ss_capacity *c, int cluster, FILE *out)
         return;
     for (int i = 0; i < c->npoints; i++)
         in_time |= c->points[i].cluster == cluster && ss_capacity_keeps(c, &c->points[i], 1);
-    fputs(in_time ? "None of these is sure (90 % of such jobs) to fit the memory; the time is.\n"
-                  : "None of these is sure (90 % of such jobs) to keep that.\n",
-          out);
+    fprintf(out, "%s sure (90 %% of such jobs) to %s.\n",
+            is_one(c, cluster) ? "It is not" : "None of these is",
+            in_time ? "fit the memory; the time is" : "keep that");
+}
+
+/* Writes the words before the figures of the knee, and what they are compared with. */
+static void write_knee(const struct ss_capacity *c, int cluster, FILE *out)
+{
+    const struct ss_capacity_point *p = &c->points[c->clusters[cluster].chosen];
+    int is_last = 1;
+
+    for (int i = 0; i < c->npoints; i++)
+        is_last = is_last && !(c->points[i].cluster == cluster && c->points[i].nodes > p->nodes);
+    write_nodes(c, p, out);
+    if (is_one(c, cluster))
+        fprintf(out, " take%s ", p->nodes == 1 ? "s" : "");
+    else if (count(c, cluster, true) == 1)
+        fputs(" is the only number of these that holds the job: ", out);
+    else if (is_last)
+        fputs(" is the most of these, and its cost stays within 10 % of the cheapest: ", out);
+    else
+        fputs(" is the most of these at which the cost stays within 10 % of the cheapest: ", out);
+}
+
+/* Writes that no number of nodes holds the job, or that none keeps the limits. */
+static void write_none(const struct ss_capacity *c, int cluster, FILE *out)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    int held = count(c, cluster, true), one = is_one(c, cluster);
+    char a[96], who[64] = "No number of nodes here";
+
+    if (one)
+        snprintf(who, sizeof who, "%d node%s", k->most_nodes, ss_plural(k->most_nodes));
+    else if (k->look != SS_CAPACITY_LISTED)
+        snprintf(who, sizeof who, "No number of nodes up to %d", k->most_nodes);
+    if (!held) {
+        fprintf(out, "%s %s the job.\n", who,
+                !one                 ? "holds"
+                : k->most_nodes == 1 ? "does not hold"
+                                     : "do not hold");
+        return;
+    }
+    fprintf(out, "%s %s within %s.\n", who,
+            !one                 ? "is"
+            : k->most_nodes == 1 ? "is not"
+                                 : "are not",
+            limits(c, a));
+    write_nearest(c, cluster, out);
+    write_look(c, cluster, out);
 }
 
 static void write_answer(const struct ss_capacity *c, int cluster, FILE *out)
 {
     const struct ss_capacity_cluster *k = &c->clusters[cluster];
-    char a[96], most[48] = " here";
-    int limited = is_limited(c);
+    int limited = is_limited(c), one = is_one(c, cluster);
+    char a[96];
 
     if (c->nclusters > 1)
         fprintf(out, "%s: ", k->platform);
-    if (k->look != SS_CAPACITY_LISTED)
-        snprintf(most, sizeof most, " up to %d", k->most_nodes);
-    if (!holds_any(c, cluster)) {
-        fprintf(out, "No number of nodes%s holds the job.\n", most);
-        return;
-    }
     if (k->chosen < 0) {
-        fprintf(out, "No number of nodes%s is within %s.\n", most, limits(c, a));
-        write_nearest(c, cluster, out);
-        write_look(c, cluster, out);
+        write_none(c, cluster, out);
         return;
     }
     const struct ss_capacity_point *p = &c->points[k->chosen];
-    write_nodes(c, p, out);
-    if (limited)
-        fprintf(out, " should do it, the %s%s within %s: ", c->deadline_s > 0 ? "cheapest" : "fastest",
-                k->look == SS_CAPACITY_LISTED ? " of these" : "", limits(c, a));
-    else
-        fputs(" is the most at which the cost stays within 10 % of the cheapest: ", out);
+    if (limited) {
+        write_nodes(c, p, out);
+        fprintf(out, " should do it%s%s within %s: ",
+                one                 ? ""
+                : c->deadline_s > 0 ? ", the cheapest"
+                                    : ", the fastest",
+                one || k->look != SS_CAPACITY_LISTED ? "" : " of these", limits(c, a));
+    } else {
+        write_knee(c, cluster, out);
+    }
     write_cost(p, out);
     if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
         fputs("It may not fit: the memory is near the limit.\n", out);
@@ -203,9 +266,11 @@ static int is_priced(const struct ss_capacity *c, int cluster)
 static void write_cheapest(const struct ss_capacity *c, int k, FILE *out)
 {
     const struct ss_capacity_cluster *at = c->clusters;
-    int best = k, n = 0;
+    int best = k, n = 0, like = 0;
     char usd[32];
 
+    for (int o = 0; o < c->nclusters; o++)
+        like += at[o].price > 0 && !strcmp(at[o].basis, at[k].basis);
     for (int o = k; o < c->nclusters; o++)
         if (is_priced(c, o) && !strcmp(at[o].basis, at[k].basis)) {
             n++;
@@ -214,7 +279,7 @@ static void write_cheapest(const struct ss_capacity *c, int k, FILE *out)
     if (n > 1)
         fprintf(out, "Cheapest of the %d with prices of one basis (%s): %s, %s USD\n", n, at[k].basis,
                 at[best].platform, digits(c->points[at[best].chosen].usd.value, true, usd));
-    else if (at[k].basis[0])
+    else if (at[k].basis[0] && like == 1)
         fprintf(out, "The price of %s has a basis of its own (%s): only its GPU-hours can be compared\n",
                 at[k].platform, at[k].basis);
 }
@@ -237,8 +302,11 @@ void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out)
     const struct ss_capacity_point *p = &c->points[i];
     const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
 
-    fprintf(out, "%s%s%s%s%s", ss_outcome_word(p->summary.outcome), i == k->cheapest ? ", cheapest" : "",
-            i == k->knee ? ", knee" : "", i == k->chosen && is_limited(c) ? ", the answer" : "",
+    int alone = count(c, p->cluster, true) == 1; /* nothing is dearer, and no curve has a knee */
+
+    fprintf(out, "%s%s%s%s%s", ss_outcome_word(p->summary.outcome),
+            i == k->cheapest && !alone ? ", cheapest" : "", i == k->knee && !alone ? ", knee" : "",
+            i == k->chosen && is_limited(c) ? ", the answer" : "",
             i == k->sure && i != k->chosen ? ", the sure answer" : "");
     if (p->batch != c->asked_batch)
         fprintf(out, ", batch %+.1f %%", 100. * (p->batch - c->asked_batch) / c->asked_batch);

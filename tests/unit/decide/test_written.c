@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "stepsim/capacity.h"
 #include "stepsim/explain.h"
 #include "stepsim/measured.h"
 #include "stepsim/search.h"
@@ -57,49 +56,6 @@ static double number(const json_t *at, const char *path)
     }
     CU_ASSERT(json_is_number(at));
     return json_number_value(at);
-}
-
-/* ---- capacity ---- */
-
-/* One of four numbers of nodes is refused, one divides the batch of 64 and two do not. 86,400 s are a day, 5.4e9 J are 1.5 MWh. */
-static void test_capacity(void)
-{
-    struct ss_capacity_point points[4] = {{.nodes = 1, .gpus = 8, .summary = {.reason = "it is too wide"}}};
-    struct ss_capacity_cluster cluster = {.chosen = 1, .sure = -1, .cheapest = -1, .knee = -1};
-    struct ss_capacity c = {.tokens = 1e9,
-                            .asked_batch = 64,
-                            .nclusters = 1,
-                            .clusters = &cluster,
-                            .npoints = 4,
-                            .points = points};
-    struct memory m;
-
-    points[0].summary.outcome = SS_OUTCOME_REFUSED;
-    for (int i = 1; i < 4; i++)
-        points[i] = (struct ss_capacity_point){.nodes = 1 + i,
-                                               .gpus = 8 * (1 + i),
-                                               .batch = i == 1 ? 64 : 60,
-                                               .summary.iteration_s = 12,
-                                               .goodput = 0.875,
-                                               .time_s = {86400, NAN, NAN},
-                                               .gpu_hours = {2500, NAN, NAN},
-                                               .energy_j = {5.4e9, NAN, NAN},
-                                               .usd = {NAN, NAN, NAN}};
-    CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, NULL, begin(&m), NULL), 0);
-    char *text = finish(&m);
-    HAS(text, "2 nodes is the most at which the cost stays within 10 % of the cheapest: 2.50 k GPU-hours, "
-              "1.00 days, 1.50 MWh\n");
-    HAS(text, "\n    1    8 refused: it is too wide\n");
-    HAS(text, "\n2 of them train another batch than 64, which their GPUs do not divide, or not without "
-              "losing layouts.\n");
-    HAS(text, "fits, batch -6.2 %\n");
-    HAS(text, "    62.5 kW in the mean, cooling included\n");
-    free(text);
-    points[2].batch = points[3].batch = 64;
-    CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, NULL, begin(&m), NULL), 0);
-    text = finish(&m);
-    LACKS(text, "another batch");
-    free(text);
 }
 
 /* ---- explain ---- */
@@ -284,13 +240,10 @@ static void test_sharing(void)
 
 SUITE(written)
 {
-    CU_TestInfo tests[] = {{"capacity", test_capacity},
-                           {"explanation", test_explanation},
-                           {"a measured iteration", test_measured},
-                           {"search as JSON", test_search_json},
-                           {"picture of a search", test_search_picture},
-                           {"jobs beside each other", test_sharing},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"explanation", test_explanation},        {"a measured iteration", test_measured},
+        {"search as JSON", test_search_json},     {"picture of a search", test_search_picture},
+        {"jobs beside each other", test_sharing}, CU_TEST_INFO_NULL};
 
     return suite_run("written", NULL, NULL, tests);
 }

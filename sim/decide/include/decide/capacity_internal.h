@@ -23,8 +23,8 @@ int ss_capacity_keeps(const struct ss_capacity *c, const struct ss_capacity_poin
 /* Does so; far 1: the point has to fit surely, too. */
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
 /* Returns the fewest nodes that may keep the deadline if time goes on to fall as it does from the point with half of p's nodes to p, or in
- * proportion where no such point is known; 0: it falls too slowly. */
-int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p);
+ * proportion where no such point is known, *by_rows 0; 0: it falls too slowly. */
+int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p, int *by_rows);
 /* Returns the fastest point of a platform; NULL: no point holds the job. */
 const struct ss_capacity_point *ss_capacity_fastest(const struct ss_capacity *c, int cluster);
 /* Returns the nodes about which an answer lies: for a deadline those that meet it on the line (of logarithms) through the last point that is late and
