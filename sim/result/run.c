@@ -92,8 +92,9 @@ static int tells_apart(const struct ss_plan *plan, const struct ss_timeline *t)
     return 0;
 }
 
-/* Slots of all ranks that a run takes, each rank by itself: some minutes. */
-#define MOST_UNFOLDED 8e6
+/* Slots of all ranks that a run takes, each rank by itself. At chunk level a slot has some 150 bytes: 10 GB. */
+#define MOST_UNFOLDED 64e6
+#define FOLD_HINT "leave --unfold out: ranks that are alike are then one"
 
 static int check_unfolded(const struct ss_scenario *s, const struct ss_schedule *schedule,
                           struct ss_error *err)
@@ -104,11 +105,11 @@ static int check_unfolded(const struct ss_scenario *s, const struct ss_schedule 
         slots += (double)schedule->nslots[r] * s->world_size / schedule->stages;
     if (slots <= MOST_UNFOLDED)
         return SS_OK;
-    return ss_fail(
-        err, SS_ERR_UNSUPPORTED, NULL, 0,
-        "%d ranks by themselves have %.1f million slots of the pipeline, more than %.0f million" SS_HINT
-        "leave --unfold out: ranks that are alike are then one",
-        s->world_size, slots / 1e6, MOST_UNFOLDED / 1e6);
+    return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                   "%d ranks by themselves have %.1f million slots of the pipeline; more than %.0f million "
+                   "take more than "
+                   "10 GB of memory" SS_HINT FOLD_HINT,
+                   s->world_size, slots / 1e6, MOST_UNFOLDED / 1e6);
 }
 
 /* Plan, program and timeline. */
@@ -117,8 +118,11 @@ static int simulate(const struct ss_scenario *s, const struct ss_run_options *op
                     struct ss_error *err)
 {
     SS_TRY(plan->unfold ? check_unfolded(s, out->schedule, err) : SS_OK);
-    SS_TRY(ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err));
-    int rc = replay(out, options, spread, err);
+    int rc = ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err);
+    SS_THEN(rc, replay(out, options, spread, err));
+    if (rc == SS_ERR_NOMEM && plan->unfold)
+        return ss_fail(err, rc, NULL, 0, "out of memory for %d ranks by themselves" SS_HINT FOLD_HINT,
+                       s->world_size);
     if (rc == SS_ERR_UNSUPPORTED && options->engine == SS_ENGINE_SIMGRID && out->plan->weighted)
         rc = replay_unfolded(options, out, spread, err);
     return rc;
