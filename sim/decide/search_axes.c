@@ -39,8 +39,8 @@ static int add_divisors(struct ss_find_axis *a, int of, int most, int whole, int
 /* Half of the room is left for whole experts. */
 static int tensor(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->world_size, c->model.num_attention_heads, c->model.num_attention_heads,
-                        c->experts ? SS_SWEEP_VALUES / 2 : SS_SWEEP_VALUES);
+    return add_divisors(a, c->world_size, c->stack->tp_offered ? c->model.num_attention_heads : 1,
+                        c->model.num_attention_heads, c->experts ? SS_SWEEP_VALUES / 2 : SS_SWEEP_VALUES);
 }
 
 static int context(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -52,7 +52,8 @@ static int context(const struct ss_find_cluster *c, struct ss_find_axis *a)
 /* Adds the values of pipeline parallelism. Embedding and loss may count as layers. */
 static int pipeline(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->world_size, c->model.num_layers + 2, 0, SS_SWEEP_VALUES);
+    return add_divisors(a, c->world_size, c->stack->pp_forms ? c->model.num_layers + 2 : 1, 0,
+                        SS_SWEEP_VALUES);
 }
 
 static int expert(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -68,7 +69,7 @@ static int expert(const struct ss_find_cluster *c, struct ss_find_axis *a)
  * of two stages. */
 static int chunks(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    int layers = c->model.num_layers, rc = SS_OK;
+    int layers = c->stack->pp_forms < 2 ? 0 : c->model.num_layers, rc = SS_OK;
     for (int v = 1; 2 * v <= layers + 2 && !rc; v++)
         if (v == 1 || layers % v == 0 || (c->splits && (layers + 2) % v == 0))
             rc = add_number(a, v);
@@ -123,7 +124,7 @@ static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
 static int sharding(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
     int rc = add(a, "none");
-    return rc || c->world_size < 2 ? rc : add(a, "full");
+    return rc || c->world_size < 2 || c->stack->zero_stages < 3 ? rc : add(a, "full");
 }
 
 static int schedule(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -349,8 +350,8 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
         rc = add_kind(c, kind, vary, err);
     if (c->given)
         return rc;
-    c->splits =
-        !ss_find_gives(&c->request, splits) && !varies(vary, "--num-layers-per-virtual-pipeline-stage");
+    c->splits = !c->stack->pp_modules && !ss_find_gives(&c->request, splits) &&
+                !varies(vary, "--num-layers-per-virtual-pipeline-stage");
     c->sequence = !ss_find_gives(&c->request, "--sequence-parallel") && !varies(vary, "--sequence-parallel");
     c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --use-megatron-fsdp "
                                             "--use-torch-fsdp2 --optimizer") &&

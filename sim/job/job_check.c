@@ -86,8 +86,43 @@ static int check_cuts(struct ss_finish *f)
     return SS_OK;
 }
 
+/* What the framework of the stack does not have. */
+static int check_framework(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    const struct ss_stack *stack = f->stack;
+
+    if (job->tp > 1 && !stack->tp_offered)
+        REFUSE(f, "--tp --stack", "take --tp 1, or another --stack", "%s has no tensor parallelism",
+               stack->name);
+    if (job->pp > 1 && !stack->pp_forms)
+        REFUSE(f, "--pp --stack", "take --pp 1, or another --stack", "%s has no pipeline parallelism",
+               stack->name);
+    if (stack->pp_forms < 2 && ss_schedule_chunks(job->schedule, ss_job_chunks(job)) > 1)
+        REFUSE(f,
+               "--num-virtual-stages-per-pipeline-rank --num-layers-per-virtual-pipeline-stage --schedule "
+               "--pipeline-model-parallel-layout --stack",
+               "drop the virtual stages, or take another --stack", "%s has no virtual stages", stack->name);
+    if (stack->zero_stages < 2 && job->dp.fsdp && job->dp.sharding > SS_SHARD_OPTIM)
+        REFUSE(f, "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --stack",
+               "take --use-distributed-optimizer, or another --stack",
+               "%s shards optimizer states alone (ZeRO-1)", stack->name);
+    if ((job->dp.overlap_grad_reduce || job->dp.overlap_param_gather) && !stack->ddp_overlap_offered)
+        REFUSE(f, "--overlap-grad-reduce --overlap-param-gather --stack", "drop it, or take another --stack",
+               "%s reduces gradients behind the last backward, and gathers parameters behind its step",
+               stack->name);
+    if (job->graphs.impl != SS_GRAPHS_NONE && !stack->graphs_offered)
+        REFUSE(f, "--cuda-graph-impl --stack", "drop it, or take another --stack", "%s has no CUDA graphs",
+               stack->name);
+    if (job->model.num_experts > 0 && !stack->moe_offered)
+        REFUSE(f, "--num-experts --model --stack", "take a dense model, or another --stack",
+               "%s has no mixtures of experts", stack->name);
+    return SS_OK;
+}
+
 int ss_job_check_layout(struct ss_finish *f)
 {
+    SS_TRY(check_framework(f));
     SS_TRY(f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : ss_job_check_expert_layout(f));
     SS_TRY(check_world(f));
     SS_TRY(ss_job_check_expert_world(f));

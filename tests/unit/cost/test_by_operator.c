@@ -236,7 +236,7 @@ static void test_copies(void)
     memset(&f.ops, 0, sizeof f.ops);
     ss_layer_operators(DENSE, &f.c.shape, &f.ops);
     NEAR(h100_op(&f.ops, "gathered")->backward_bytes, (2 * 3 * 2 + 4) * T * H);
-    h100_layer(&f, DENSE, "llm-foundry-2023", LLAMA "--tp 2 --sequence-parallel");
+    h100_layer(&f, DENSE, "pytorch-2023", LLAMA "--tp 2 --sequence-parallel");
     CU_ASSERT(!h100_op(&f.ops, "gathered") && !h100_op(&f.ops, "scattered") && h100_op(&f.ops, "qkv"));
 }
 

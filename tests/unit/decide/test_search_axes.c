@@ -165,6 +165,28 @@ static void test_recipe(void)
     ss_find_free(without);
 }
 
+/* A search tries nothing that the framework of the stack does not have: no virtual stages, no shards of parameters, no overlap, no
+ * words for a split of layers, which this framework splits itself. 6 layers are no multiple of 4 stages. */
+static void test_framework(void)
+{
+    static const char *const none[] = {"--vp 2",       "--fsdp full",    "--overlap",
+                                       "--cuda-graph", "--decoder-last", "--account-for"};
+    struct ss_find_result *f =
+        search("--platform a100 --nodes 1 --model llama2-7b --num-layers 6 --bf16 --seq 2048 --gbs 16 --tp 1 "
+               "--cp 1 --stack aleph-alpha-2023",
+               SS_FIND_AXES_ALL, NULL, 1);
+    int deepest = 0;
+
+    CU_ASSERT(f->npoints > 0);
+    for (int i = 0; i < f->npoints; i++) {
+        deepest = f->points[i].pp > deepest ? f->points[i].pp : deepest;
+        for (size_t k = 0; k < sizeof none / sizeof none[0]; k++)
+            CU_ASSERT_PTR_NULL(strstr(f->points[i].flags, none[k]));
+    }
+    CU_ASSERT_EQUAL(deepest, 4);
+    ss_find_free(f);
+}
+
 SUITE(search_axes)
 {
     CU_TestInfo tests[] = {{"all sets", test_sets},
@@ -172,6 +194,7 @@ SUITE(search_axes)
                            {"switches alone", test_switches_alone},
                            {"the recipe's", test_recipe},
                            {"given or varied", test_given_or_varied},
+                           {"what the framework has", test_framework},
                            CU_TEST_INFO_NULL};
     stride = suite_stride(argc, argv, 3);
     return suite_run("search_axes", NULL, NULL, tests);

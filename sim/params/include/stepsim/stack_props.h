@@ -56,6 +56,7 @@ SS_C_BEGIN
       "order, the backward scales the gradients of Q and K")                                                 \
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
       "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
+    X(moe_offered, "ss.moe.offered", COUNT, 1, 0, 1, "the framework has mixtures of experts")                \
     X(moe_probabilities, "ss.moe.probabilities", COUNT, 0, 0, 1,                                             \
       "the all-to-all of tokens has one of their probabilities beside it; before Megatron core 0.13 these "  \
       "stay where the token is")                                                                             \
@@ -194,6 +195,7 @@ SS_C_BEGIN
       "--tp-comm-overlap cuts a GEMM into a piece for each tensor rank, beside whose own nothing moves, "    \
       "and "                                                                                                 \
       "copies what a rank gives away (PyTorch's asynchronous tensor parallelism)")                           \
+    X(tp_offered, "ss.tp.offered", COUNT, 1, 0, 1, "the framework has tensor parallelism")                   \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132,                                                \
       "SMs that --tp-comm-overlap takes from the GEMMs it runs beside")                                      \
     X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1,                                        \
@@ -210,6 +212,8 @@ SS_C_BEGIN
     X(pp_scatter_gather, "ss.pp.scatter_gather", COUNT, 0, 0, 1,                                             \
       "without sequence parallelism each tensor rank sends its share of an activation to the next pipeline " \
       "stage, which gathers it (Narayanan et al., 2021)")                                                    \
+    X(pp_forms, "ss.pp.forms", COUNT, 2, 0, 2,                                                               \
+      "pipelines that the framework has: 0 none, 1 of one stage a rank, 2 of virtual stages, too")           \
     X(pp_modules, "ss.pp.modules", COUNT, 0, 0, 8,                                                           \
       "modules beside the layers where stages have equally many modules: the embedding, and behind the "     \
       "layers the norm, the output layer (scaling: 3); 0: stages have equally many layers")                  \
@@ -238,6 +242,8 @@ SS_C_BEGIN
     X(ddp_passes, "ss.ddp.passes_first", COUNT, 0, 0, 1,                                                     \
       "1: with --overlap-moe-expert-parallel-comm no backward of the first chunk begins such a reduction, "  \
       "which then waits for the last backward (Megatron core 0.14 to 0.17)")                                 \
+    X(ddp_overlap_offered, "ss.ddp.overlap_offered", COUNT, 1, 0, 1,                                         \
+      "gradients may be reduced beside the backward, and parameters gathered beside the forward")            \
     X(ddp_hooks, "ss.ddp.gather_hooks", COUNT, 0, 0, 2,                                                      \
       "1: overlapped gathers begin in the first forward that needs them, unless an interleaved schedule "    \
       "begins them (Megatron core from 0.9 on; --no-align-param-gather); 2: there, too "                     \
@@ -266,6 +272,8 @@ SS_C_BEGIN
     X(flat_gradients, "ss.ddp.flat_gradients", COUNT, 0, 0, 1,                                               \
       "gradients outside of a contiguous fp32 buffer are flattened to be reduced: a freed block of their "   \
       "size that serves nothing else")                                                                       \
+    X(zero_stages, "ss.zero.stages", COUNT, 3, 1, 3,                                                         \
+      "highest stage of ZeRO that the framework has; 1: it shards optimizer states alone")                   \
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12,                                                \
       "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its "                    \
       "reduce_bucket_size); 0: another optimizer")                                                           \
@@ -339,6 +347,7 @@ SS_C_BEGIN
     X(loss_waits, "ss.loss.host_waits", COUNT, 0, 0, 1,                                                      \
       "the host reads the loss of each microbatch, to look for NaN, unless "                                 \
       "--no-check-for-nan-in-loss-and-grad")                                                                 \
+    X(graphs_offered, "ss.graphs.offered", COUNT, 1, 0, 1, "the framework has CUDA graphs")                  \
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
       "their sum")                                                                                           \
