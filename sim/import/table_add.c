@@ -45,16 +45,25 @@ static int bad_choice(const struct ss_table_row *r, const struct ss_table_column
 }
 
 /* Frameworks whose stack refines the one that tables name for what frameworks of their kind share, with the
- * kernels that the row's note names: the first row that fits, without a note the framework's first. */
+ * kernels that the row's note names: the first row that fits, without a note the framework's first. The study of nanotron ran its
+ * pipelines over nodes again, by a launcher that has PyTorch check collectives (docs/design/calibration-log.md). */
 static const struct {
     const char *framework, *shared, *kernels, *own;
+    bool pipelines; /* pipelines over several nodes alone */
 } refined[] = {
-    {"nanotron", "pytorch-2023", "", "nanotron-2025"},
-    {"Aleph Alpha", "internevo-2023", "RMS kernel", "aleph-alpha-2023"},
-    {"Aleph Alpha", "internevo-2023", "flash_attentionv1", "aleph-alpha-2023-flash-1"},
-    {"Aleph Alpha", "internevo-2023", "torch", "aleph-alpha-2023-torch"},
-    {"Aleph Alpha", "internevo-2023", "", "aleph-alpha-2023-unfused-norm"},
+    {"nanotron", "pytorch-2023", "", "nanotron-2025-checked", true},
+    {"nanotron", "pytorch-2023", "", "nanotron-2025", false},
+    {"Aleph Alpha", "internevo-2023", "RMS kernel", "aleph-alpha-2023", false},
+    {"Aleph Alpha", "internevo-2023", "flash_attentionv1", "aleph-alpha-2023-flash-1", false},
+    {"Aleph Alpha", "internevo-2023", "torch", "aleph-alpha-2023-torch", false},
+    {"Aleph Alpha", "internevo-2023", "", "aleph-alpha-2023-unfused-norm", false},
 };
+
+/* Whether the row has a pipeline, on several nodes. */
+static bool pipes_over_nodes(const struct ss_table_row *r)
+{
+    return atoi(ss_table_field(r, "pp")) > 1 && atoi(ss_table_field(r, "nodes")) > 1;
+}
 
 /* The row's framework and kernels among them, -1: none. */
 static int refined_by(const struct ss_table_row *r)
@@ -63,7 +72,7 @@ static int refined_by(const struct ss_table_row *r)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(refined); i++)
         if (!strncmp(framework, refined[i].framework, strlen(refined[i].framework)) &&
-            (!note[0] || strstr(note, refined[i].kernels)))
+            (!note[0] || strstr(note, refined[i].kernels)) && (!refined[i].pipelines || pipes_over_nodes(r)))
             return (int)i;
     return -1;
 }

@@ -6,19 +6,18 @@
 
 /* ---- groups ---- */
 
-/* Returns 1 if two rows are layouts of one job. */
+/* Returns 1 if two rows are layouts of one job. A framework's own stack may go by the layout, the one that the rows name does not. */
 static int is_same_job(const struct ss_cases *cases, const struct ss_validation_row *rows, int a, int b)
 {
     static const char *const columns[] = {"nodes",           "attention",   "note",
                                           "num_layers",      "hidden_size", "num_attention_heads",
-                                          "ffn_hidden_size", "num_experts"};
+                                          "ffn_hidden_size", "num_experts", "stack"};
     const struct ss_case *c = &cases->cases[a], *d = &cases->cases[b];
     const struct ss_validation_row *r = &rows[a], *s = &rows[b];
 
     if (strcmp(r->model, s->model) != 0 || r->gpus != s->gpus || strcmp(r->table, s->table) != 0 ||
-        strcmp(r->platform, s->platform) != 0 || strcmp(r->stack, s->stack) != 0 ||
-        strcmp(r->precision, s->precision) != 0 || c->job.global_batch != d->job.global_batch ||
-        c->job.seq_length != d->job.seq_length)
+        strcmp(r->platform, s->platform) != 0 || strcmp(r->precision, s->precision) != 0 ||
+        c->job.global_batch != d->job.global_batch || c->job.seq_length != d->job.seq_length)
         return 0;
     for (size_t i = 0; i < SS_ARRAY_LEN(columns); i++)
         if (strcmp(ss_table_get(c->table, c->row, columns[i]), ss_table_get(d->table, d->row, columns[i])) !=

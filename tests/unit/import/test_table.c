@@ -62,29 +62,31 @@ static void test_refined_stack(void)
 {
     static const struct {
         const char *framework, *stack, *note, *taken;
-        int even; /* the table does not split 10 layers over 4 stages */
+        int even;           /* the table does not split 10 layers over 4 stages */
+        const char *layout; /* nodes and stages, NULL: 2,4 */
     } rows[] = {
-        {"nanotron 0.5", "pytorch-2023", "RMS kernel", "nanotron-2025", 0},
-        {"Aleph Alpha 2023", "internevo-2023", "flash_attention2 + RMS kernel", "aleph-alpha-2023", 1},
-        {"Aleph Alpha 2023", "internevo-2023", "", "aleph-alpha-2023", 1},
-        {"Aleph Alpha 2023", "internevo-2023", "flash_attention2", "aleph-alpha-2023-unfused-norm", 1},
-        {"Aleph Alpha 2023", "internevo-2023", "flash_attentionv1.0.8", "aleph-alpha-2023-flash-1", 1},
-        {"Aleph Alpha 2023", "internevo-2023", "torch", "aleph-alpha-2023-torch", 1},
-        {"Aleph Alpha 2023", "internevo-2023", "fused", "aleph-alpha-2023-unfused-norm", 1},
-        {"Aleph Alpha 2023", "pytorch-2023", "torch", "pytorch-2023", 1},
-        {"nanotron", "torchtitan-2024", "", "torchtitan-2024", 0},
-        {"InternEvo", "internevo-2023", "torch", "internevo-2023", 1}};
+        {"nanotron 0.5", "pytorch-2023", "RMS kernel", "nanotron-2025-checked", 0, NULL},
+        {"nanotron 0.5", "pytorch-2023", "", "nanotron-2025", 0, "1,4"},
+        {"nanotron 0.5", "pytorch-2023", "", "nanotron-2025", 1, "2,1"},
+        {"Aleph Alpha 2023", "internevo-2023", "flash_attention2 + RMS kernel", "aleph-alpha-2023", 1, NULL},
+        {"Aleph Alpha 2023", "internevo-2023", "", "aleph-alpha-2023", 1, NULL},
+        {"Aleph Alpha 2023", "internevo-2023", "flash_attention2", "aleph-alpha-2023-unfused-norm", 1, NULL},
+        {"Aleph Alpha 2023", "internevo-2023", "flash_attentionv1.0.8", "aleph-alpha-2023-flash-1", 1, NULL},
+        {"Aleph Alpha 2023", "internevo-2023", "torch", "aleph-alpha-2023-torch", 1, NULL},
+        {"Aleph Alpha 2023", "internevo-2023", "fused", "aleph-alpha-2023-unfused-norm", 1, NULL},
+        {"Aleph Alpha 2023", "pytorch-2023", "torch", "pytorch-2023", 1, NULL},
+        {"nanotron", "torchtitan-2024", "", "torchtitan-2024", 0, NULL},
+        {"InternEvo", "internevo-2023", "torch", "internevo-2023", 1, NULL}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[600];
         struct ss_notes notes = {0};
         struct ss_error err = {0};
         struct ss_asked asked;
-        snprintf(
-            text, sizeof text,
-            "id,framework,stack,platform,nodes,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,"
-            "vocab_size,gated_mlp,precision,tp,pp,micro_batch,global_batch,seq_length,note\n"
-            "x,%s,%s,a100,2,10,1024,4096,16,32000,true,bf16,1,4,1,16,2048,%s\n",
-            rows[i].framework, rows[i].stack, rows[i].note);
+        snprintf(text, sizeof text,
+                 "id,framework,stack,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,vocab_size,"
+                 "gated_mlp,precision,platform,nodes,pp,tp,micro_batch,global_batch,seq_length,note\n"
+                 "x,%s,%s,10,1024,4096,16,32000,true,bf16,a100,%s,1,1,16,2048,%s\n",
+                 rows[i].framework, rows[i].stack, rows[i].layout ? rows[i].layout : "2,4", rows[i].note);
         struct ss_table *t = table_parse(text, NULL);
         CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, &err), 0);
         CU_ASSERT_STRING_EQUAL(asked.job.stack, rows[i].taken);
