@@ -20,7 +20,13 @@
 
 struct layout {
     int nodes, per_node, tp, pp, ep;
+    int counted;  /* `least` is that of its plan, no longer of all parameters */
     double least; /* bytes of weights, gradients and states at least */
+};
+
+/* Bytes of all parameters: of weights and gradients, which data-parallel ranks have each, and of states. 0: not known. */
+struct total {
+    double copied, states;
 };
 
 /* Returns the largest expert group: it divides the number of experts, and the GPUs of a stage are a
@@ -120,17 +126,16 @@ static double least_bytes(const struct ss_scenario *s, struct ss_cache *cache, c
     return least;
 }
 
-/* Lists the layouts of this number of GPUs. */
-static int list_layouts(const struct ss_scenario *s, struct ss_cache *cache, int nodes, int per_node,
+/* Lists the layouts of this number of GPUs. The fullest rank has no less than a mean one. */
+static int list_layouts(const struct ss_job *job, struct total all, int nodes, int per_node,
                         struct layout list[MOST_LAYOUTS])
 {
-    const struct ss_job *job = s->job;
     struct layout l = {.nodes = nodes, .per_node = per_node};
     int gpus = nodes * per_node, given = ss_job_has_stage_layers(job), n = 0;
     for (l.pp = given ? job->pp : 1; l.pp <= gpus; l.pp *= 2) {
         for (l.tp = 1; l.tp <= MOST_TP && l.tp <= per_node && gpus % (l.tp * l.pp) == 0; l.tp *= 2) {
             l.ep = most_ep(job->model.num_experts, gpus / l.pp);
-            l.least = least_bytes(s, cache, &l);
+            l.least = all.copied / (l.pp * (l.tp > l.ep ? l.tp : l.ep)) + all.states / gpus;
             list[n++] = l;
         }
         if (given)
@@ -140,25 +145,31 @@ static int list_layouts(const struct ss_scenario *s, struct ss_cache *cache, int
 }
 
 /* Finds the layout of this number of GPUs that takes the fewest bytes on each, if that is no more than `capacity`; the
- * first of equal ones. Layouts whose bound is beyond that are not simulated. */
-static void try_gpus(const struct ss_scenario *s, struct ss_cache *cache, int nodes, int per_node,
-                     double capacity, struct ss_smallest *best)
+ * first of equal ones. The one that may take the fewest is looked at first, and what its bound rules out is not: first that of all
+ * parameters, then that of its plan, and then it is simulated. */
+static void try_gpus(const struct ss_scenario *s, struct ss_cache *cache, struct total all, int nodes,
+                     int per_node, double capacity, struct ss_smallest *best)
 {
     struct layout list[MOST_LAYOUTS];
-    int n = list_layouts(s, cache, nodes, per_node, list), first = 0;
+    int n = list_layouts(s->job, all, nodes, per_node, list), first = 0;
     *best = (struct ss_smallest){.gpus = nodes * per_node, .bytes = INFINITY};
-    for (int tried = 0; tried < n; tried++) {
+    for (;;) {
         char words[sizeof best->flags];
         int next = -1;
         for (int i = 0; i < n; i++)
             if (list[i].nodes && (next < 0 || list[i].least < list[next].least))
                 next = i;
-        const struct layout *l = &list[next];
-        if (l->least > capacity || l->least > best->bytes || isinf(l->least))
+        struct layout *l = &list[next < 0 ? 0 : next];
+        if (next < 0 || l->least > capacity || l->least > best->bytes || isinf(l->least))
             return;
+        if (!l->counted) {
+            l->least = fmax(l->least, least_bytes(s, cache, l));
+            l->counted = 1;
+            continue;
+        }
         write_change(s->job, l, words, sizeof words);
         double bytes = static_bytes(s, cache, l, words);
-        list[next].nodes = 0;
+        l->nodes = 0;
         if (bytes < best->bytes || (bytes == best->bytes && next < first && !isinf(bytes))) {
             best->bytes = bytes;
             first = next;
@@ -168,37 +179,39 @@ static void try_gpus(const struct ss_scenario *s, struct ss_cache *cache, int no
 }
 
 /* Returns how many bytes all GPUs together have at least in any layout, where each parameter, its gradient and its states are on
- * one of them or on several; 0: not known. */
-static double bytes_of_all(const struct ss_scenario *s)
+ * one of them or on several. */
+static struct total bytes_of_all(const struct ss_scenario *s)
 {
     struct ss_job job = *s->job;
     int apart = job.dp.fsdp || job.dp.sharding > SS_SHARD_OPTIM || job.optimizer.kind != SS_OPTIMIZER_ADAM ||
                 job.offload.optimizer > 0 || job.offload.params || job.offload.swap || job.fp8_param_gather;
     if (apart || ss_job_encodes(&job) || ss_layer_any_other(&job.model))
-        return 0;
+        return (struct total){0, 0};
     job.dp.distributed_optimizer = 1; /* as every layout has it */
     const struct ss_parameter_bytes each = ss_parameter_bytes(&job, s->stack);
     double params =
+        (1 - OTHERWISE) *
         ss_model_parameters(&job.model, ss_model_padded_vocab(&job.model, job.vocab_divisible_by, 1));
-    return (1 - OTHERWISE) * params * (each.weight + each.grad + each.states);
+    return (struct total){params * (each.weight + each.grad), params * each.states};
 }
 
 static void find(const struct ss_scenario *s, struct ss_cache *cache, struct ss_smallest *out)
 {
     const double capacity = ss_platform_card(s->platform)->device_memory;
-    const double all = bytes_of_all(s);
+    const struct total all = bytes_of_all(s);
+    const double bytes = all.copied + all.states;
     int full = ss_platform_file_gpus(s->platform);
     for (int some = 1; some < full; some *= 2) {
-        if (all > some * capacity)
+        if (bytes > some * capacity)
             continue;
-        try_gpus(s, cache, 1, some, capacity, out);
+        try_gpus(s, cache, all, 1, some, capacity, out);
         if (out->bytes <= capacity)
             return;
     }
     for (int nodes = 1; nodes * full <= MOST_GPUS; nodes *= 2) {
-        if (all > (double)nodes * full * capacity)
+        if (bytes > (double)nodes * full * capacity)
             continue;
-        try_gpus(s, cache, nodes, full, capacity, out);
+        try_gpus(s, cache, all, nodes, full, capacity, out);
         if (out->bytes <= capacity)
             return;
     }
