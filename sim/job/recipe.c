@@ -49,17 +49,15 @@ static int whole_number(const struct ss_csv *csv, int row, const char *column)
     return atoi(field(csv, row, column));
 }
 
-/* Months of a release, and the characters before its number, "megatron-bridge-": -1 where a stack has no release such as 26.04. A round of
- * MLPerf, "v5.1", counts like a release: two a year, of which the second is .1. */
-static double months(const char *stack, size_t *family)
+/* Months of the release behind a stack's last dash; -1 where there is none such as 26.04. A round of MLPerf, "v5.1", counts like a release:
+ * two a year, of which the second is .1. */
+static double months(const char *release)
 {
-    const char *dash = strrchr(stack, '-');
     int year = 0, month = 0, patch = 0;
 
-    *family = dash ? (size_t)(dash - stack) + 1 : 0;
-    if (dash && sscanf(dash + 1, "v%d.%d", &year, &month) == 2)
+    if (sscanf(release, "v%d.%d", &year, &month) == 2)
         return 12 * year + 6 * month;
-    if (!dash || sscanf(dash + 1, "%d.%d.%d", &year, &month, &patch) < 2 || year > 99)
+    if (sscanf(release, "%d.%d.%d", &year, &month, &patch) < 2 || year > 99)
         return -1;
     return 12 * year + month + patch / 10.;
 }
@@ -67,17 +65,20 @@ static double months(const char *stack, size_t *family)
 /* How far the nearest stack of a row's list is, in months; -1: there is none of this family. The name is put into `name`. */
 static double stack_distance(const char *list, const char *stack, int exact, char name[64])
 {
-    size_t family, other;
-    double at = months(stack, &family), best = -1;
+    const char *dash = strrchr(stack, '-');
+    const size_t family = dash ? (size_t)(dash - stack) + 1 : 0;
+    double best = -1;
 
     for (const char *p = list; *p; p += strspn(p, " ")) {
         char one[64];
         int n = (int)strcspn(p, " ");
         snprintf(one, sizeof one, "%.*s", n, p);
-        double d = !strcmp(one, stack) ? 0 : -1, release = months(one, &other);
+        double d = !strcmp(one, stack) ? 0 : -1;
         p += n;
-        if (d < 0 && !exact && at >= 0 && release >= 0 && other == family && !strncmp(one, stack, family))
-            d = fabs(release - at);
+        if (d < 0 && !exact && family && !strncmp(one, stack, family) && !strchr(one + family, '-')) {
+            double release = months(one + family), at = months(stack + family);
+            d = release >= 0 && at >= 0 ? fabs(release - at) : -1;
+        }
         if (d < 0 || (best >= 0 && d >= best))
             continue;
         best = d;
@@ -141,8 +142,9 @@ static int told(const struct ss_csv *csv, int row, const struct ss_recipe_key *k
 /* Whether a row's layout of stages, where it has one, is for as many stages as the job has. */
 static int fits_stages(const struct ss_csv *csv, int row, const struct ss_recipe_key *key)
 {
-    return strstr(field(csv, row, "words"), SS_RECIPE_STAGES) && key->pp == whole_number(csv, row, "pp") &&
-           (key->vp < 0 || key->vp == whole_number(csv, row, "vp"));
+    return key->pp == whole_number(csv, row, "pp") &&
+           (key->vp < 0 || key->vp == whole_number(csv, row, "vp")) &&
+           strstr(field(csv, row, "words"), SS_RECIPE_STAGES);
 }
 
 /* How far a row of the key's model is; -1: it is no recipe for the key. */

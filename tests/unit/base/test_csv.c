@@ -41,6 +41,8 @@ static void test_fields(void)
     CU_ASSERT_EQUAL(ss_csv_find(csv, 1, 0, "1"), 2); /* the row before is not looked at */
     CU_ASSERT_EQUAL(ss_csv_find(csv, 0, 1, "two"), 2);
     CU_ASSERT_EQUAL(ss_csv_find(csv, 0, 0, ""), 1);
+    CU_ASSERT_EQUAL(ss_csv_find(csv, 0, -1, "1"), 2);
+    CU_ASSERT_EQUAL(ss_csv_find(csv, 1, -1, ""), 1);
     ss_csv_free(csv);
     ss_csv_free(NULL);
 }
