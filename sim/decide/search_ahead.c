@@ -2,8 +2,9 @@
 /*
  * What workers do while the last items of a list are out: what the next lists are likely to ask for, as far as is known by then.
  * A layout is bounded, then predicted, then its flows are asked, each step as soon as the answer before says that the layout may
- * still win. An answer is the same whenever it comes, and which layouts are asked for does not depend on this, so no byte of a
- * search does.
+ * still win. Where nothing is left that is likely to be asked for, layouts follow that another is likely to beat, which is not known
+ * yet: flows may make the other one slower. An answer is the same whenever it comes, and which layouts are asked for does not depend
+ * on this, so no byte of a search does.
  */
 #include "base/base.h"
 #include "decide/search_state.h"
@@ -13,7 +14,8 @@ void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n)
     struct ss_find_ahead *a = &x->ahead;
     a->batch = batch;
     a->nbatch = n;
-    a->nbegun = 0;
+    a->nbegun = a->wait = a->nmaybe = 0;
+    a->far = x->next;
 }
 
 static struct ss_find_leaf leaf_of(const struct ss_find_state *x, const struct ss_find_guess *g)
@@ -35,54 +37,58 @@ static int beats(const struct ss_find_state *x, const struct ss_find_leaf *seen,
            seen->bytes <= leaf->bytes && seen->walk != leaf->walk;
 }
 
-/* Returns whether the search will ask for a leaf with these bounds, as far as is known. */
-static int is_likely(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
+/* Returns whether the search may ask for a leaf with these bounds, as far as is known for certain; likely 1: whether it will, as far as is
+ * known at all. */
+static int may_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf, int likely)
 {
     const struct ss_find_ahead *a = &x->ahead;
     if (x->options->exhaustive)
         return 1;
-    if (ss_find_cannot_win(x, leaf) || ss_find_waits(x, leaf, a->batch, a->nbatch) ||
-        ss_find_waits(x, leaf, a->begun, a->nbegun))
+    if (ss_find_cannot_win(x, leaf) || (likely && (ss_find_waits(x, leaf, a->batch, a->nbatch) ||
+                                                   ss_find_waits(x, leaf, a->begun, a->nbegun))))
         return 0;
     for (int i = 0; i < a->nseen && leaf->seconds >= x->within[leaf->cluster]; i++)
-        if (beats(x, &a->seen[i], leaf))
+        if ((likely || !a->seen[i].unsure) && beats(x, &a->seen[i], leaf))
             return 0;
     return 1;
 }
 
-/* Keeps a layout that fits among those that are beaten by no other. */
+/* Keeps a layout that fits, by flows in the place of closed forms, among those that are beaten by no other. */
 static void see(struct ss_find_state *x, const struct ss_find_point *p)
 {
     struct ss_find_ahead *a = &x->ahead;
     struct ss_find_leaf seen = x->space->leaves[p->number];
-    int kept = 0;
+    int kept = 0, beaten = 0;
     seen.seconds = p->summary.iteration_s;
     seen.bytes = p->summary.peak_device;
-    for (int i = 0; i < a->nseen; i++)
-        if (beats(x, &a->seen[i], &seen))
-            return;
-    for (int i = 0; i < a->nseen; i++)
-        if (!beats(x, &seen, &a->seen[i]))
-            a->seen[kept++] = a->seen[i];
+    seen.unsure = p->summary.doubted != 0;
+    for (int i = 0; i < a->nseen; i++) {
+        const struct ss_find_leaf *other = &a->seen[i];
+        beaten |= other->unsure <= seen.unsure && beats(x, other, &seen);
+        if (other->walk != seen.walk && (other->unsure < seen.unsure || !beats(x, &seen, other)))
+            a->seen[kept++] = *other;
+    }
     a->nseen = kept;
-    if (kept < SS_FIND_GUESSES)
+    if (!beaten && kept < SS_FIND_GUESSES)
         a->seen[a->nseen++] = seen;
 }
 
-/* Takes the oldest guess that the search will ask for and whose home is the worker, or the oldest of all, and drops others that the
- * search will not ask for. Returns its layout, or -1. */
-static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, ss_find_is_home *is_home,
-                      void *ctx)
+/* Takes the oldest guess that may win and whose home is the worker, or the oldest of all, and drops others that cannot win. Returns its
+ * layout, or -1. */
+static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, int likely,
+                      ss_find_is_home *is_home, void *ctx)
 {
     int kept = 0, best = -1, home = 0;
     for (int i = 0; i < q->n; i++) {
         const struct ss_find_leaf leaf = leaf_of(x, &q->guess[i]);
         int mine = !home && is_home(ctx, q->guess[i].number);
         if (!home && (mine || best < 0)) {
-            if (!is_likely(x, &leaf))
+            if (!may_win(x, &leaf, 0))
                 continue;
-            best = kept;
-            home = mine;
+            if (!likely || may_win(x, &leaf, 1)) {
+                best = kept;
+                home = mine;
+            }
         }
         q->guess[kept++] = q->guess[i];
     }
@@ -94,24 +100,45 @@ static int next_guess(const struct ss_find_state *x, struct ss_find_guesses *q, 
     return number;
 }
 
+/* Returns the next leaf that is likely to be asked for, or -1. */
+static int next_leaf(struct ss_find_state *x)
+{
+    struct ss_find_ahead *a = &x->ahead;
+    for (a->look = a->look > x->next ? a->look : x->next;
+         a->nbegun < SS_FIND_BEFORE && a->look < x->space->nleaves; a->look++)
+        if (may_win(x, &x->space->leaves[a->look], 1))
+            return a->begun[a->nbegun++] = (int)a->look++;
+    return -1;
+}
+
+/* Returns the next leaf that waits, or that will wait for what was begun, or -1. Some were begun before. */
+static int next_waiting(struct ss_find_state *x)
+{
+    struct ss_find_ahead *a = &x->ahead;
+    while (a->nmaybe < SS_FIND_MAYBE && (a->wait < x->nwaiting || a->far < x->space->nleaves)) {
+        int number = a->wait < x->nwaiting ? x->waiting[a->wait++] : (int)a->far++;
+        if (!may_win(x, &x->space->leaves[number], 0))
+            continue;
+        a->nmaybe++;
+        return number;
+    }
+    return -1;
+}
+
 int ss_find_ahead_item(struct ss_find_state *x, ss_find_is_home *is_home, void *ctx)
 {
     struct ss_find_ahead *a = &x->ahead;
     int n = (int)x->space->nleaves, number;
-    if (!a->on)
-        return -1;
-    if ((number = next_guess(x, &a->flows, is_home, ctx)) >= 0)
-        return SS_FIND_FLOWS * n + number;
-    if ((number = next_guess(x, &a->predictions, is_home, ctx)) >= 0)
-        return SS_FIND_PREDICT * n + number;
-    for (a->look = a->look > x->next ? a->look : x->next;
-         a->nbegun < SS_FIND_BEFORE && a->look < x->space->nleaves; a->look++) {
-        const struct ss_find_leaf *leaf = &x->space->leaves[a->look];
-        if (!is_likely(x, leaf))
-            continue;
-        a->begun[a->nbegun++] = (int)a->look;
-        return (leaf->loose && x->options->exhaustive != 1 ? SS_FIND_TIGHTEN : SS_FIND_PREDICT) * n +
-               (int)a->look++;
+    for (int likely = 1; a->on && likely >= 0; likely--) {
+        if ((number = next_guess(x, &a->flows, likely, is_home, ctx)) >= 0)
+            return SS_FIND_FLOWS * n + number;
+        if ((number = next_guess(x, &a->predictions, likely, is_home, ctx)) >= 0)
+            return SS_FIND_PREDICT * n + number;
+        if ((number = likely ? next_leaf(x) : next_waiting(x)) >= 0)
+            return (x->space->leaves[number].loose && x->options->exhaustive != 1 ? SS_FIND_TIGHTEN
+                                                                                  : SS_FIND_PREDICT) *
+                       n +
+                   number;
     }
     return -1;
 }
@@ -127,7 +154,7 @@ void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_
                (near || p->summary.outcome == SS_OUTCOME_FITS || x->options->exhaustive);
     if (way == SS_FIND_TIGHTEN)
         g = (struct ss_find_guess){p->number, near || leaf->unsure, p->least_s, p->least_bytes};
-    if (a->on && way == SS_FIND_PREDICT && p->summary.outcome == SS_OUTCOME_FITS)
+    if (a->on && way <= SS_FIND_FLOWS && p->summary.outcome == SS_OUTCOME_FITS)
         see(x, p);
     if (a->on && (asks || way == SS_FIND_TIGHTEN) && q->n < SS_FIND_GUESSES)
         q->guess[q->n++] = g;

@@ -263,17 +263,18 @@ static double iteration_of(const struct ss_run *run)
     return run->result->spread.replicas > 0 ? run->result->spread.without : run->result->iteration_s;
 }
 
+static int replay_native(struct ss_run *run, struct ss_error *err)
+{
+    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
+    int loop = without_barrier(run->plan);
+    return (loop ? ss_timeline_steady : ss_timeline_replay_with)(run->program, &native, &run->timeline, err);
+}
+
 /* The run of a plan and program whose time alone is known. */
 static int complete_flows(const struct ss_run_options *how, struct ss_run *flows, struct ss_error *err)
 {
-    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
     const struct ss_spread none = {0};
-    int loop = without_barrier(flows->plan);
-    int rc =
-        (loop ? ss_timeline_steady : ss_timeline_replay_with)(flows->program, &native, &flows->timeline, err);
-
-    SS_THEN(rc, sum_up(how, &none, flows, err));
-    return rc;
+    return sum_up(how, &none, flows, err);
 }
 
 /* Takes the run at flow level in the other's place, on the engine and with the jitter that are asked for. Frees *flows. */
@@ -350,7 +351,6 @@ static int time_flows(const struct ss_run_options *how, const struct ss_run *run
                       const struct ss_level_doubt *doubt, struct ss_run *flows, double *seconds,
                       struct ss_error *err)
 {
-    const struct ss_replay_options native = {.engine = SS_ENGINE_NATIVE};
     struct ss_plan_options plan = how->plan;
     const struct ss_plan *p = run->plan;
 
@@ -372,9 +372,11 @@ static int time_flows(const struct ss_run_options *how, const struct ss_run *run
     SS_THEN(rc, ss_program_build_kept(flows->plan, how->cache, &flows->program, err));
     if (!rc && flows->plan->uneven)
         rc = check_labour(flows, err);
-    SS_THEN(rc, ss_replay_seconds(flows->program, &native, without_barrier(flows->plan), seconds, err));
+    SS_THEN(rc, replay_native(flows, err));
     if (rc)
         ss_run_free(flows);
+    else
+        *seconds = flows->timeline->iteration_s;
     return rc;
 }
 

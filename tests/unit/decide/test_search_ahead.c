@@ -80,7 +80,6 @@ static void test_steps(void)
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_PREDICT, 0));
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 3));
-    CU_ASSERT_EQUAL(next(w, -1), -1);
     w->x.ahead.on = 0;
     note(w, SS_FIND_TIGHTEN, 2, 0, 0);
     CU_ASSERT_EQUAL(next(w, -1), -1);
@@ -98,17 +97,48 @@ static void test_ruled_out(void)
     note(w, SS_FIND_TIGHTEN, 2, 0, 0);
     note(w, SS_FIND_PREDICT, 1, 2, 0);
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 0)); /* not the prediction of 2 */
+    w->x.ahead.far = LEAVES;
     CU_ASSERT_EQUAL(next(w, -1), -1);
     free(w);
+}
 
-    w = make();
-    w->within =
-        0.5; /* all can win on the front alone, and wait for the layout of the batch that may beat them */
-    const int batch[] = {0};
+/* All can win on the front alone: 1 to 3 wait for 0 of the batch, which is likely to beat them. */
+static struct world *make_waiting(void)
+{
+    struct world *w = make();
+    static const int batch[] = {0};
+    w->within = 0.5;
     for (int i = 1; i < LEAVES; i++)
         w->leaf[i].bytes = 40;
-    ss_find_ahead_begin(&w->x, batch, 1);
+    w->x.waiting[w->x.nwaiting++] = 2;
     w->x.next = 1;
+    ss_find_ahead_begin(&w->x, batch, 1);
+    return w;
+}
+
+/* Who has nothing else to do begins with what waits, step by step, until it is beaten for certain: layout 0 is at first seen with a time
+ * that flows double. */
+static void test_waiting(void)
+{
+    struct world *w = make_waiting();
+    note(w, SS_FIND_PREDICT, 0, 1, 1);
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_FLOWS, 0));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
+    note(w, SS_FIND_TIGHTEN, 2, 0, 0);
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_PREDICT, 2));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 1));
+    note(w, SS_FIND_PREDICT, 2, 3.2, 1);
+    note(w, SS_FIND_FLOWS, 0, 2, 0);
+    CU_ASSERT_EQUAL(next(w, -1), -1); /* 2 and 3 are beaten in 2 s */
+    free(w);
+}
+
+/* No more than so many of them, for few are asked for. */
+static void test_few_waiting(void)
+{
+    struct world *w = make_waiting();
+    w->x.ahead.nmaybe = SS_FIND_MAYBE - 1;
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
     CU_ASSERT_EQUAL(next(w, -1), -1);
     free(w);
 }
@@ -117,7 +147,10 @@ SUITE(search_ahead)
 {
     (void)argc;
     (void)argv;
-    CU_TestInfo tests[] = {
-        {"steps of a layout", test_steps}, {"what cannot win", test_ruled_out}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"steps of a layout", test_steps},
+                           {"what cannot win", test_ruled_out},
+                           {"what waits", test_waiting},
+                           {"few of what waits", test_few_waiting},
+                           CU_TEST_INFO_NULL};
     return suite_run("search_ahead", NULL, NULL, tests);
 }

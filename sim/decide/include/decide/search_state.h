@@ -13,6 +13,8 @@
 #define SS_FIND_GUESSES 128
 /* Leaves that are begun before their batch, at most: as many as two batches have. */
 #define SS_FIND_BEFORE 64
+/* And of those that wait, because another is likely to beat them. */
+#define SS_FIND_MAYBE 32
 
 /* Layouts that the search will probably ask for, the oldest first. */
 struct ss_find_guesses {
@@ -44,7 +46,10 @@ struct ss_find_state {
         const int *batch;
         int nbatch;
         int nbegun, begun[SS_FIND_BEFORE]; /* leaves that were begun before their batch, since the last one */
-        int nseen; /* layouts that fit by their closed forms, and are beaten by no other */
+        int wait,
+            nmaybe; /* the next of the leaves that wait to look at, and how many were begun since the last batch */
+        size_t far; /* and of those that were passed over, because they will wait */
+        int nseen; /* layouts that fit, and are beaten by no other; unsure: by closed forms that are doubted */
         struct ss_find_leaf seen[SS_FIND_GUESSES];
         struct ss_find_guesses flows, predictions; /* whose flows are asked, and which are predicted */
     } ahead;
