@@ -138,7 +138,6 @@ static void shorten(const char *name, const struct ss_schedule_params *params, i
         ss_schedule_free(loop);
         return;
     }
-    loop->loop_short = 1;
     ss_schedule_free(*whole);
     *whole = loop;
 }

@@ -162,7 +162,7 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
 static int find_spans(const struct timing *t, struct spans *x)
 {
     size_t p = (size_t)t->s->stages * (size_t)t->times.n;
-    int more = t->s->loop_short ? t->s->loop_more : t->s->loop_more ? lag_of(t->s) : 0, done = 0;
+    int more = t->s->loop_more ? lag_of(t->s) : 0, done = 0;
     *x = (struct spans){.first = ss_calloc(3 * p, sizeof *x->first)};
     SS_NEED(x->first, t->err);
     x->end = x->first + p;

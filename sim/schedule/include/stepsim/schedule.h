@@ -55,7 +55,6 @@ struct ss_schedule {
      * loop once. 0 and NULL: no loop. */
     int loop_more, loop_length, loop_step;
     int *loop_first; /* [stages] */
-    int loop_short;  /* 1: the loop has so few turns that its times are found with all turns */
     int sound;       /* 1: it is known to pass ss_schedule_check, which the functions below then leave out */
     struct ss_schedule_source *source; /* where slots stand in the file they were read from, or NULL */
     int sharers;                       /* owners beside the first; each owner frees the schedule */
