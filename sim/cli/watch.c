@@ -56,7 +56,7 @@ static const char *left(char *buf, size_t size)
 
     buf[0] = '\0';
     if (moved > 0 && watched.all > watched.done) { /* not where nobody knows yet how much there is */
-        int whole = (int)fmin(s, 1e9), tenths = whole / 360;
+        int whole = s < 1e9 ? (int)s : 1000000000, tenths = whole / 360;
         if (whole < 120)
             snprintf(buf, size, ", about %d s left", whole);
         else if (whole < 7200)
