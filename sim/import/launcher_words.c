@@ -174,6 +174,34 @@ static const struct option *option_of(const struct chain *x, const char *text, s
     return NULL;
 }
 
+/* Whether a name is the word, abbreviated as argparse allows it, *far 0, or with a letter off, *far 1. CPUs are not GPUs. */
+static bool is_like(const char *word, size_t n, const char *name, int *far)
+{
+    *far = strncmp(name, word, n) != 0;
+    return !*far || (strncmp(word, "--cpu", 5) != 0 && ss_nearest_within(word, &name, 1, 1) != NULL);
+}
+
+/* Finds the option of this launcher that counts nodes or processes and is like a word that is none of its options; *far as of is_like. Its
+ * name goes to `near`. */
+static const struct option *option_like(const struct chain *x, const char *text, size_t n, char near[64],
+                                        int *far)
+{
+    char word[64];
+
+    if (!x->name[0] || x->other || n < 6 || n >= sizeof word)
+        return NULL;
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
+    for (size_t i = 0; i < SS_ARRAY_LEN(options); i++)
+        for (const char *at = options[i].names; ss_has_word(options[i].programs, x->name) && *at;) {
+            size_t length = strcspn(at, " ");
+            snprintf(near, 64, "%.*s", (int)length, at);
+            if (options[i].what < SS_COUNTS && is_like(word, n, near, far))
+                return &options[i];
+            at += length + (at[length] == ' ');
+        }
+    return NULL;
+}
+
 static int bad(const struct chain *x, size_t i, const char *value, struct ss_error *err)
 {
     const struct ss_word *w = &x->words->w[i];
@@ -334,6 +362,12 @@ static int read_word(struct chain *x, size_t *i)
         o = option_of(x, text, 2); /* -N4 */
         value = text + 2;
     }
+    char near[64];
+    int far = 0;
+    o = o ? o : option_like(x, text, n, near, &far);
+    if (o && far)
+        return ss_fail(x->err, SS_ERR_INPUT, x->words->file, x->words->w[*i].line,
+                       "%s has no option %.60s" SS_HINT "did you mean %s?", x->name, text, near);
     if (o && o->what == REFUSED)
         return ss_fail(x->err, SS_ERR_UNSUPPORTED, x->words->file, x->words->w[*i].line, "%.60s of %s: %s",
                        text, x->name, o->why);

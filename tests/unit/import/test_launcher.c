@@ -172,6 +172,13 @@ static void test_forms(void)
         {"", "launcher.py_of_mine --nodes 4 --gpus-per-node 8 python", 4, 8, NULL},
         {"", "torchrun --nnodes --nproc_per_node 8", 0, 0, "--nnodes needs a value"},
         {"", "srun -n $N python", 0, 0, "a number of at least 1"},
+        /* abbreviated, or a letter off; what starts with the same letters and counts something else is left alone */
+        {"", "torchrun --nproc_per_nod 8 --nnode 2", 2, 8, NULL},
+        {"", "accelerate launch --num_process 16 --num_machine 2", 2, 8, NULL},
+        {"", "torchrun --nodes 2 --nproc_per_node 8", 0, 0, "torchrun has no option --nodes"},
+        {"", "srun --node=2 --ntasks-per-nodes 8 python", 0, 0, "srun has no option --ntasks-per-nodes"},
+        {"", "srun -N 2 --ntasks-per-node 8 --ntasks-per-core 1 --cpus-per-task 4 python", 2, 8, NULL},
+        {"", "docker run --gpus all --cpus 8 image torchrun --nproc_per_node 8", 1, 8, NULL},
         /* lines for the scheduler */
         {"#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n", "srun python", 4, 8, NULL},
         {"#SBATCH --ntasks=32\n", "srun python", 4, 8, NULL},
