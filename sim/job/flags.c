@@ -245,7 +245,9 @@ static int apply_int(const struct ss_flag_setter *s, int *target, const char *va
         if (digits > 0 && digits < 5 && strchr("kK", value[digits]) && value[digits] && !value[digits + 1])
             ss_append(buf, size, ": write %d or %d", atoi(value) * 1024, atoi(value) * 1000);
         else if (digits > 0 && (value[digits] == ',' || !strncmp(value + digits, "..", 2)))
-            ss_append(buf, size, ": several values are --vary FLAG=%.40s of stepsim search and sweep", value);
+            ss_append(buf, size, ": several values are --vary %.40s=%.40s of stepsim search and sweep%s",
+                      s->name + 2, value,
+                      strcmp(s->name, "--gpus") ? "" : "; stepsim capacity has --nodes 8,16");
         *why = buf;
         return SS_ERR_INPUT;
     }

@@ -2,6 +2,7 @@
 /* Reads the flags and values that a sweep varies. */
 #include "base/base.h"
 #include "job/asked.h"
+#include "job/flags.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "stepsim/sweep.h"
@@ -115,6 +116,20 @@ static int check_name(const struct ss_sweep *s, const struct ss_sweep_flag *f, s
     return SS_OK;
 }
 
+/* Refuses a value of a flag that has none: it is on or off. */
+static int check_values(const struct ss_sweep_flag *f, struct ss_error *err)
+{
+    struct ss_flag flag;
+    int bare = ss_flag_find(f->name, &flag) && flag.values == '0';
+
+    for (int i = 0; bare && i < f->nvalues; i++)
+        if (strcmp(f->value[i], "on") != 0 && strcmp(f->value[i], "off") != 0)
+            return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                           "--vary %s=%.60s: this flag has no value" SS_HINT "write --vary %s=on,off",
+                           f->name + 2, f->value[i], f->name + 2);
+    return SS_OK;
+}
+
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
 {
     text = text ? text : "";
@@ -137,6 +152,7 @@ int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
         if (!*at)
             break;
     }
+    SS_THEN(rc, check_values(f, err));
     s->nflags += !rc;
     return rc;
 }

@@ -37,6 +37,26 @@ static void test_combinations(void)
     CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 0);
 }
 
+/* A flag without value is on or off; others have values of their own. */
+static void test_bare_flags(void)
+{
+    static const struct {
+        const char *text;
+        int rc;
+    } cases[] = {
+        {"sequence-parallel=on,off", 0}, {"sequence-parallel=on,of", SS_ERR_USAGE},  {"bf16=1", SS_ERR_USAGE},
+        {"recompute=none,full", 0},      {"tp=1,of", 0 /* which the job refuses */}, {"no-such-flag=1", 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ss_sweep s = {0};
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(ss_sweep_vary(&s, cases[i].text, &err), cases[i].rc);
+        CU_ASSERT_EQUAL(s.nflags, !cases[i].rc);
+        if (cases[i].rc)
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "this flag has no value"));
+    }
+}
+
 /* Values that are one are tried once. */
 static void test_equal_values(void)
 {
@@ -275,6 +295,7 @@ static void test_bands(void)
 SUITE(sweep)
 {
     CU_TestInfo tests[] = {{"combinations", test_combinations},
+                           {"flags without value", test_bare_flags},
                            {"equal values", test_equal_values},
                            {"nodes and beaten flags", test_open},
                            {"best", test_best},
