@@ -431,9 +431,9 @@ static const struct {
      "1",
      "decoder-first-pipeline-num-layers=3,6 mbs=1,2,4,8 recompute=none,selective,full", 3, 0},
     /* forwards beside backwards */
-    {"--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 16 --nodes 2 --cp 1 "
+    {"--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1 "
      "--stack megatron-bridge-26.02 --overlap-moe-expert-parallel-comm --moe-grouped-gemm",
-     "ep=8 mbs=1,2", 5, -1},
+     "ep=4 mbs=2", 5, -1},
     /* the host decides */
     {"--platform h100 --model llama3.2-1b --bf16 --seq 4096 --gbs 128 --nodes 2 --cp 1", "mbs=1,2,4", 10, 1},
 #define SMALL 5
