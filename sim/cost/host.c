@@ -68,14 +68,13 @@ static int further_gemms(const struct ss_cost_context *c, const struct ss_op *op
                                                                                                        : 0;
 }
 
-/* Returns the host's time for a collective of tensor ranks. With TORCH_DISTRIBUTED_DEBUG=DETAIL PyTorch checks it first over gloo, one
- * message after the other (ProcessGroupWrapper.cpp, runCollectiveChecks): a barrier, in which the first rank hears all others and answers
- * each, and two gathers by rings, of the fingerprint's size and of the fingerprint. */
-static double collective_call(const struct ss_cost_context *c)
+/* With TORCH_DISTRIBUTED_DEBUG=DETAIL PyTorch checks a collective first over gloo, one message after the other (ProcessGroupWrapper.cpp,
+ * runCollectiveChecks): a barrier, in which the first rank hears all others and answers each, and two gathers by rings, of the
+ * fingerprint's size and of the fingerprint. */
+double ss_host_checks(const struct ss_cost_context *c)
 {
     enum { BARRIER = 2, GATHERS = 2 };
-    return ss_host_call(c) +
-           (BARRIER + GATHERS) * (c->tp.n - 1) * c->stack->host_check * c->card->host_slowdown;
+    return (BARRIER + GATHERS) * (c->tp.n - 1) * c->stack->host_check * c->card->host_slowdown;
 }
 
 int ss_accumulates_apart(const struct ss_cost_context *c)
@@ -89,7 +88,7 @@ static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops
                        double times[2], double collectives[2])
 {
     double call = ss_host_call(c), launch = ss_host_launch(c), steps = ring_steps(c, op);
-    double collective = collective_call(c);
+    double collective = call + ss_host_checks(c);
     int graph = in_graph(c, ops, op), apart = ss_accumulates_apart(c) ? op->tensors : 0;
     for (int way = 0; way < 2; way++) {
         int kernels = way ? op->backward_kernels : op->forward_kernels;

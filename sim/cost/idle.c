@@ -15,6 +15,7 @@ enum { LAUNCHES_AHEAD = 1024 };
 /* A pass over the transformer layers of a chunk. */
 struct pass {
     double gpu, host; /* s of the device, and s to issue the pass */
+    double calls;     /* the launches of the pass */
     double bytes;     /* of marked tensors that die in the pass */
 };
 
@@ -46,6 +47,7 @@ static struct pass pass_of(const struct ss_cost_context *c, const struct ss_laye
                            int backward)
 {
     struct pass p = {0};
+    double call = ss_host_call(c), checks = ss_host_checks(c);
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
@@ -53,6 +55,10 @@ static struct pass pass_of(const struct ss_cost_context *c, const struct ss_laye
             continue;
         p.gpu += run->count * gpu_seconds(&part->cost, backward);
         p.host += run->count * part->cost.host[backward];
+        p.calls += run->count *
+                   (part->cost.host[backward] -
+                    part->cost.launches[backward][SS_LAUNCH_COLLECTIVES] * checks / (call + checks)) /
+                   call;
         p.bytes += run->count * marked_bytes(c, part->ops, backward);
     }
     return p;
@@ -60,29 +66,28 @@ static struct pass pass_of(const struct ss_cost_context *c, const struct ss_laye
 
 /* Returns the share of a pass that the device has before it when the pass is issued and it is `behind` seconds
  * late; *launches: those that are left of the queue. */
-static double share_behind(const struct ss_cost_context *c, const struct pass *p, double behind,
-                           double *launches)
+static double share_behind(const struct pass *p, double behind, double *launches)
 {
-    double calls = p->host / ss_host_call(c), share = p->gpu > 0 ? fmin(1, fmax(0, behind) / p->gpu) : 0;
-    share = calls > 0 ? fmin(share, *launches / calls) : share;
-    *launches -= share * calls;
+    double share = p->gpu > 0 ? fmin(1, fmax(0, behind) / p->gpu) : 0;
+    share = p->calls > 0 ? fmin(share, *launches / p->calls) : share;
+    *launches -= share * p->calls;
     return share;
 }
 
-/* Where stages send to each other the host waits for the device in each slot: the metadata of a tensor are read on
- * the host. Without a pipeline it waits in the step alone. */
+/* Where stages send to each other the host waits for the device in each slot, ahead of it in that slot alone: the metadata of a tensor are
+ * read on the host. Without a pipeline it waits in the step alone. */
 double ss_memory_waiting(const struct ss_cost_context *c, const struct ss_layer_set *set, int k)
 {
     double launches = LAUNCHES_AHEAD;
-    if (c->stack->marks_streams <= 0 || c->tp.n <= 1 || c->job->pp > 1 || !(ss_host_call(c) > 0))
+    if (c->stack->marks_streams <= 0 || c->tp.n <= 1 || !(ss_host_call(c) > 0))
         return 0;
     const struct pass forward = pass_of(c, set, k, 0), backward = pass_of(c, set, k, 1);
-    double further = 1 / c->once - 1; /* microbatches before */
+    double further = c->job->pp > 1 ? 0 : 1 / c->once - 1; /* microbatches before */
     double late =
         forward.gpu - forward.host + further * (forward.gpu - forward.host + backward.gpu - backward.host);
-    double bytes = share_behind(c, &forward, late, &launches) * forward.bytes;
+    double bytes = share_behind(&forward, late, &launches) * forward.bytes;
     if (further > 0)
-        bytes += share_behind(c, &backward, late - forward.gpu, &launches) * backward.bytes;
+        bytes += share_behind(&backward, late - forward.gpu, &launches) * backward.bytes;
     return bytes;
 }
 

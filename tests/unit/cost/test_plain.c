@@ -322,22 +322,26 @@ static void test_whole_logits(void)
 }
 
 /* Two ranks scatter outputs of 1,024 channels behind projection and FC2, and gradients of them before QKV and FC1: whole
- * and half, in 16 bit, 6 KiB a token of a layer each way. A call is 1 s; the host is 1,024 calls ahead at most. */
+ * and half, in 16 bit, 6 KiB a token of a layer each way. A call is 1 s; the host is 1,024 calls ahead at most. With a pipeline the host
+ * waits in each slot. Checks of collectives, four messages of 0.25 s each, are half of what these take, and no calls. */
 static void test_idle(void)
 {
     static const struct {
         int pp;
         double microbatches, host, gpu; /* s of a pass over a layer */
         double layers;                  /* of F and B that are not yet done */
-    } rows[] = {{1, 1, 100, 100, 0},
-                {1, 1, 100, 200, 2},
-                {1, 1, 100, 400, 3},
-                {2, 8, 100, 400, 0},
-                {1, 2, 100, 200, 6},
-                {1, 2, 100, 99, 0},
-                {1, 64, 100, 400, 8},
-                {1, 64, 100, 101, 4 + 4. * (4 + 63 * 8 - 404) / 404},
-                {1, 64, 300, 400, 4 * 1024. / 1200}};
+        double checked;                 /* s of a pass in checked collectives */
+    } rows[] = {{1, 1, 100, 100, 0, 0},
+                {1, 1, 100, 200, 2, 0},
+                {1, 1, 100, 400, 3, 0},
+                {2, 8, 100, 400, 3, 0},
+                {2, 8, 100, 99, 0, 0},
+                {1, 2, 100, 200, 6, 0},
+                {1, 2, 100, 99, 0, 0},
+                {1, 64, 100, 400, 8, 0},
+                {1, 64, 100, 101, 4 + 4. * (4 + 63 * 8 - 404) / 404, 0},
+                {1, 64, 300, 400, 4 * 1024. / 1200, 0},
+                {1, 64, 300, 400, 4 + 4 * 224. / 800, 200}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct setting t;
         setting_make(&t);
@@ -352,6 +356,9 @@ static void test_idle(void)
         t.c.once = 1 / rows[i].microbatches;
         t.stack.host_operator = t.card.host_slowdown = 1;
         part.cost.host[0] = part.cost.host[1] = rows[i].host;
+        t.stack.host_check = rows[i].checked > 0 ? 0.25 : 0;
+        for (int way = 0; way < 2; way++)
+            part.cost.launches[way][SS_LAUNCH_COLLECTIVES] = rows[i].checked;
         part.cost.forward[SS_LABEL_COMPUTE] = part.cost.input_grad[SS_LABEL_COMPUTE] = rows[i].gpu;
         part.cost.forward[SS_LABEL_OTHER] = 1000; /* the device waits then */
         CU_ASSERT_EQUAL(ss_memory_waiting(&t.c, &set, 0), 0);

@@ -128,6 +128,8 @@ double ss_host_launch(const struct ss_cost_context *c);
 int ss_accumulates_apart(const struct ss_cost_context *c);
 /* Returns the host's seconds to call an operator. */
 double ss_host_call(const struct ss_cost_context *c);
+/* Returns what the host waits in a collective of tensor ranks for PyTorch's checks of it. */
+double ss_host_checks(const struct ss_cost_context *c);
 /* What a backward repeats of its layer's forward: modules of selective recompute (set of SS_MODULE_BIT), or
  * the first `operators` operators. */
 struct ss_repeated {
