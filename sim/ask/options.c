@@ -17,68 +17,9 @@ static int no_value(const char *name, const char *value, struct ss_error *err)
     return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option", name, value);
 }
 
-static int read_engine(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
+static int read_how(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
 {
-    for (int i = SS_ENGINE_NATIVE; i <= SS_ENGINE_SIMGRID; i++)
-        if (!strcmp(value, ss_engine_name(i))) {
-            a->how.options.engine = i;
-            a->how.options.any_engine = 0;
-            return SS_OK;
-        }
-    no_value(name, value, err);
-    return ss_hint(err, SS_ERR_USAGE, "take native or simgrid");
-}
-
-static int read_level(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
-{
-    for (int i = 0; i < SS_LEVEL_COUNT; i++)
-        if (!strcmp(value, ss_level_name(i))) {
-            a->how.options.plan.level = i;
-            a->how.options.level_choice = SS_LEVEL_STAYS;
-            return SS_OK;
-        }
-    no_value(name, value, err);
-    return ss_hint(err, SS_ERR_USAGE, "take chunk, layer or flow");
-}
-
-static int read_placement(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
-{
-    if (!value[0] || strlen(value) >= sizeof a->how.placement)
-        return no_value(name, value, err);
-    if (a->how.placement[0])
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", name);
-    ss_copy(a->how.placement, sizeof a->how.placement, value);
-    return SS_OK;
-}
-
-static int read_slow(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
-{
-    return (!strcmp(name, "--straggler") ? ss_run_words_straggler : ss_run_words_slow_link)(&a->how, value,
-                                                                                            err);
-}
-
-static int read_draws(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
-{
-    const struct {
-        const char *name;
-        double *to, low, high;
-        int whole;
-    } draws[] = {
-        {"--jitter", &a->how.options.jitter.sigma, 0, SS_JITTER_MOST, 0},
-        {"--replicas", &a->how.replicas, 1, 1e6, 1},
-        {"--seed", &a->how.seed, 0, 1e15, 1},
-        {"--spread-seed", &a->how.spread_seed, 0, 1e15, 1},
-    };
-    size_t i = 0;
-    double number;
-
-    while (strcmp(name, draws[i].name) != 0)
-        i++;
-    if (ss_parse_double(value, &number) || !(number >= draws[i].low && number <= draws[i].high) ||
-        (draws[i].whole && number != floor(number)))
-        return no_value(name, value, err);
-    *draws[i].to = number;
-    return SS_OK;
+    return ss_run_words_read(&a->how, name, value, err);
 }
 
 static int read_vary(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
@@ -107,8 +48,6 @@ static int read_switch(struct ss_ask *a, const char *name, const char *value, st
 {
     (void)value;
     (void)err;
-    a->how.options.plan.unfold |= !strcmp(name, "--unfold");
-    a->how.options.full_replay |= !strcmp(name, "--full-replay");
     a->exhaustive |= !strcmp(name, "--exhaustive");
     a->unconfirmed |= !strcmp(name, "--unconfirmed");
     a->coverage |= !strcmp(name, "--coverage");
@@ -162,17 +101,17 @@ static const struct option {
     int how;      /* 1: says how a job is simulated, so a result keeps it */
     reader *read;
 } options[] = {
-    {"--engine", LOWER | SS_ASK_SWEEP | SS_ASK_VALIDATE, 1, 1, read_engine},
-    {"--level", LOWER, 1, 1, read_level},
-    {"--unfold", LOWER, 0, 1, read_switch},
-    {"--full-replay", LOWER, 0, 1, read_switch},
-    {"--placement", LOWER, 1, 1, read_placement},
-    {"--straggler", LOWER, 1, 1, read_slow},
-    {"--slow-link", LOWER, 1, 1, read_slow},
-    {"--spread-seed", LOWER, 1, 1, read_draws},
-    {"--jitter", SS_ASK_RUN, 1, 1, read_draws},
-    {"--replicas", SS_ASK_RUN, 1, 1, read_draws},
-    {"--seed", SS_ASK_RUN, 1, 1, read_draws},
+    {"--engine", LOWER | SS_ASK_SWEEP | SS_ASK_VALIDATE, 1, 1, read_how},
+    {"--level", LOWER, 1, 1, read_how},
+    {"--unfold", LOWER, 0, 1, read_how},
+    {"--full-replay", LOWER, 0, 1, read_how},
+    {"--placement", LOWER, 1, 1, read_how},
+    {"--straggler", LOWER, 1, 1, read_how},
+    {"--slow-link", LOWER, 1, 1, read_how},
+    {"--spread-seed", LOWER, 1, 1, read_how},
+    {"--jitter", SS_ASK_RUN, 1, 1, read_how},
+    {"--replicas", SS_ASK_RUN, 1, 1, read_how},
+    {"--seed", SS_ASK_RUN, 1, 1, read_how},
     {"--vary", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY, 1, 0, read_vary},
     {"--with", SS_ASK_COMPARE, 1, 0, read_with},
     {"--workers", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY | SS_ASK_VALIDATE, 1, 0, read_workers},
@@ -200,8 +139,6 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)
     a->command = command;
     a->spread = -1;
     ss_run_words_init(&a->how, SS_ENGINE_NATIVE);
-    a->how.options.any_engine = 1;
-    a->how.options.level_choice = SS_LEVEL_FOLLOWS;
     ss_request_init(&a->request);
     ss_request_init(&a->told);
     ss_request_init(&a->with);

@@ -131,8 +131,6 @@ int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_fl
         if (rc)
             ss_request_blame(r, err);
     }
-    flags->how.options.any_engine = !cli_given(flags, "--engine");
-    flags->how.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
     return rc ? rc : cli_options_check(flags, err);
 }
 

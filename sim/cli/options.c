@@ -205,6 +205,8 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     double number;
     int rc;
 
+    if (o->call)
+        return o->call(f, o->name, value, err);
     switch ((enum cli_kind)o->kind) {
     case CLI_SET: *(int *)at = (int)o->low; return SS_OK;
     case CLI_COUNT:
@@ -219,7 +221,7 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     case CLI_NEW_FILE: return read_path(o, value, at, err);
     case CLI_TEXT: return read_text(o, value, at, err);
     case CLI_EACH: return add_text(o, value, at, err);
-    case CLI_CALL: return o->call(f, o->name, value, err);
+    case CLI_CALL: break;
     }
     return SS_ERR_USAGE;
 }

@@ -14,21 +14,9 @@ int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value,
     return cli_number(name, n < sizeof number ? number : value, 0, 1e6, &f->tolerance, err);
 }
 
-int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+int cli_read_how(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
-    return cli_number(name, value, 0, SS_JITTER_MOST, &f->how.options.jitter.sigma, err);
-}
-
-int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
-{
-    (void)name;
-    return ss_run_words_straggler(&f->how, value, err);
-}
-
-int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
-{
-    (void)name;
-    return ss_run_words_slow_link(&f->how, value, err);
+    return ss_run_words_read(&f->how, name, value, err);
 }
 
 /* Reads "1.5s", "20ms", or seconds without a unit. */

@@ -9,6 +9,8 @@ void ss_run_words_init(struct ss_run_words *how, int engine)
 {
     memset(how, 0, sizeof *how);
     how->options.engine = engine;
+    how->options.any_engine = 1;
+    how->options.level_choice = SS_LEVEL_FOLLOWS;
     how->seed = how->replicas = how->spread_seed = -1;
 }
 
@@ -17,6 +19,15 @@ void ss_run_words_free(struct ss_run_words *how)
     free(how->gpu_of);
     how->gpu_of = NULL;
 }
+
+/* An option: its name, what reads its value, and for a number or a switch what is set. */
+struct row {
+    const char *name;
+    int (*read)(struct ss_run_words *how, const struct row *row, const char *value, struct ss_error *err);
+    size_t offset; /* in struct ss_run_words */
+    int whole;     /* 1: a whole number */
+    double low, high;
+};
 
 static int refuse(struct ss_error *err, const char *hint, const char *option, const char *value,
                   const char *why)
@@ -50,35 +61,121 @@ static int too_many(const char *option, struct ss_error *err)
     return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d %s", SS_RUN_WORDS_SLOW, option);
 }
 
-int ss_run_words_straggler(struct ss_run_words *how, const char *value, struct ss_error *err)
+static int read_straggler(struct ss_run_words *how, const struct row *row, const char *value,
+                          struct ss_error *err)
 {
-    static const char option[] = "--straggler";
     int *n = &how->options.plan.nstragglers;
     char rank[16];
     int64_t number;
 
     if (*n == SS_RUN_WORDS_SLOW)
-        return too_many(option, err);
+        return too_many(row->name, err);
     struct ss_straggler *to = &how->stragglers[*n];
-    SS_TRY(split_factor(option, value, 0, rank, sizeof rank, &to->factor, err));
+    SS_TRY(split_factor(row->name, value, 0, rank, sizeof rank, &to->factor, err));
     if (ss_parse_i64(rank, 0, 1 << 24, &number))
-        return refuse(err, "", option, value, "not a rank");
+        return refuse(err, "", row->name, value, "not a rank");
     to->rank = (int)number;
     ++*n;
     return SS_OK;
 }
 
-int ss_run_words_slow_link(struct ss_run_words *how, const char *value, struct ss_error *err)
+static int read_slow_link(struct ss_run_words *how, const struct row *row, const char *value,
+                          struct ss_error *err)
 {
-    static const char option[] = "--slow-link";
     int *n = &how->options.plan.nslow_links;
 
     if (*n == SS_RUN_WORDS_SLOW)
-        return too_many(option, err);
+        return too_many(row->name, err);
     struct ss_slow_link *to = &how->slow_links[*n];
-    int rc = split_factor(option, value, 1, to->name, sizeof to->name, &to->factor, err);
+    int rc = split_factor(row->name, value, 1, to->name, sizeof to->name, &to->factor, err);
     *n += !rc;
     return rc;
+}
+
+static int read_placement(struct ss_run_words *how, const struct row *row, const char *value,
+                          struct ss_error *err)
+{
+    if (how->placement[0])
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", row->name);
+    if (!value[0])
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s: the name is empty" SS_HINT "give the name of a file",
+                       row->name);
+    if (!ss_copy(how->placement, sizeof how->placement, value))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "the path after %s is too long", row->name);
+    return SS_OK;
+}
+
+/* Reads one of n words to *out. */
+static int read_choice(const char *option, const char *value, const char *(*word)(int), int n, int *out,
+                       struct ss_error *err)
+{
+    char all[64] = "";
+
+    for (*out = 0; *out < n; ++*out) {
+        if (!strcmp(value, word(*out)))
+            return SS_OK;
+        ss_append(all, sizeof all, "%s%s", !*out ? "" : *out + 1 < n ? ", " : " or ", word(*out));
+    }
+    *out = 0;
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.80s: no such %s" SS_HINT "choose %s", option, value,
+                   option + 2, all);
+}
+
+static int read_engine(struct ss_run_words *how, const struct row *row, const char *value,
+                       struct ss_error *err)
+{
+    how->options.any_engine = 0;
+    return read_choice(row->name, value, ss_engine_name, SS_ENGINE_SIMGRID + 1, &how->options.engine, err);
+}
+
+static int read_level(struct ss_run_words *how, const struct row *row, const char *value,
+                      struct ss_error *err)
+{
+    how->options.level_choice = SS_LEVEL_STAYS;
+    return read_choice(row->name, value, ss_level_name, SS_LEVEL_COUNT, &how->options.plan.level, err);
+}
+
+static int read_number(struct ss_run_words *how, const struct row *row, const char *value,
+                       struct ss_error *err)
+{
+    double number;
+
+    if (ss_parse_double(value, &number) || !(number >= row->low && number <= row->high) ||
+        (row->whole && number != floor(number)))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.80s: not a %snumber from %.10g to %.10g", row->name,
+                       value, row->whole ? "whole " : "", row->low, row->high);
+    *(double *)((char *)how + row->offset) = number;
+    return SS_OK;
+}
+
+static int read_switch(struct ss_run_words *how, const struct row *row, const char *value,
+                       struct ss_error *err)
+{
+    (void)value;
+    (void)err;
+    *(int *)((char *)how + row->offset) = 1;
+    return SS_OK;
+}
+
+#define AT(field) offsetof(struct ss_run_words, field)
+static const struct row rows[] = {{"--engine", read_engine, 0, 0, 0, 0},
+                                  {"--level", read_level, 0, 0, 0, 0},
+                                  {"--unfold", read_switch, AT(options.plan.unfold), 0, 0, 0},
+                                  {"--full-replay", read_switch, AT(options.full_replay), 0, 0, 0},
+                                  {"--placement", read_placement, 0, 0, 0, 0},
+                                  {"--straggler", read_straggler, 0, 0, 0, 0},
+                                  {"--slow-link", read_slow_link, 0, 0, 0, 0},
+                                  {"--spread-seed", read_number, AT(spread_seed), 1, 0, 1e15},
+                                  {"--jitter", read_number, AT(options.jitter.sigma), 0, 0, SS_JITTER_MOST},
+                                  {"--replicas", read_number, AT(replicas), 1, 1, 1e6},
+                                  {"--seed", read_number, AT(seed), 1, 0, 1e15}};
+
+int ss_run_words_read(struct ss_run_words *how, const char *name, const char *value, struct ss_error *err)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        if (!strcmp(name, rows[i].name))
+            return rows[i].read(how, &rows[i], value, err);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown option %.60s", name);
 }
 
 static int load_placement(struct ss_run_words *how, const struct ss_scenario *s, struct ss_files *files,

@@ -9,8 +9,8 @@ static struct ss_plan_options finished(struct ss_run_words *how, const char *str
     struct ss_scenario s = {0};
 
     ss_run_words_init(how, SS_ENGINE_NATIVE);
-    CU_ASSERT_EQUAL(straggler ? ss_run_words_straggler(how, straggler, NULL) : 0, 0);
-    CU_ASSERT_EQUAL(link ? ss_run_words_slow_link(how, link, NULL) : 0, 0);
+    CU_ASSERT_EQUAL(straggler ? ss_run_words_read(how, "--straggler", straggler, NULL) : 0, 0);
+    CU_ASSERT_EQUAL(link ? ss_run_words_read(how, "--slow-link", link, NULL) : 0, 0);
     CU_ASSERT_EQUAL(ss_run_words_finish(how, &s, NULL, NULL), 0);
     return how->options.plan;
 }
@@ -34,8 +34,58 @@ static void test_nothing_told(void)
     CU_ASSERT_PTR_EQUAL(plan.slow_links, how.slow_links);
 }
 
+/* What the program and the library refuse is refused by one reader. */
+static void test_refused(void)
+{
+    static const char *const cases[][4] = {
+        {"--engine", "fast", "--engine fast: no such engine", "choose native or simgrid"},
+        {"--level", "Chunk", "--level Chunk: no such level", "choose chunk, layer or flow"},
+        {"--jitter", "2.5", "--jitter 2.5: not a number from 0 to 2", ""},
+        {"--replicas", "0", "--replicas 0: not a whole number from 1 to 1000000", ""},
+        {"--seed", "1.5", "--seed 1.5: not a whole number from 0 to 1e+15", ""},
+        {"--spread-seed", "x", "--spread-seed x: not a whole number from 0 to 1e+15", ""},
+        {"--placement", "", "--placement: the name is empty", "give the name of a file"},
+        {"--placement", "again", "--placement is given twice", "leave one out"},
+        {"--straggler", "3", "--straggler 3: not RANK:FACTOR", "1.2 means a fifth slower"},
+        {"--slow-link", "up:0.5", "--slow-link up:0.5: the factor is not a number from 1 to 1000000", ""},
+        {"--other", "1", "unknown option --other", ""}};
+    struct ss_run_words how;
+    struct ss_error err;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(cases); i++) {
+        ss_run_words_init(&how, SS_ENGINE_NATIVE);
+        if (!strcmp(cases[i][1], "again"))
+            CU_ASSERT_EQUAL(ss_run_words_read(&how, cases[i][0], "file", &err), 0);
+        err = (struct ss_error){0};
+        CU_ASSERT_EQUAL(ss_run_words_read(&how, cases[i][0], cases[i][1], &err), SS_ERR_USAGE);
+        CU_ASSERT_STRING_EQUAL(err.message, cases[i][2]);
+        CU_ASSERT_STRING_EQUAL(err.hint, cases[i][3]);
+    }
+}
+
+/* Who names a level or an engine keeps it. */
+static void test_kept(void)
+{
+    struct ss_run_words how;
+
+    ss_run_words_init(&how, SS_ENGINE_NATIVE);
+    CU_ASSERT(how.options.any_engine && how.options.level_choice == SS_LEVEL_FOLLOWS);
+    CU_ASSERT_EQUAL(ss_run_words_read(&how, "--level", "flow", NULL), 0);
+    CU_ASSERT_EQUAL(ss_run_words_read(&how, "--engine", "simgrid", NULL), 0);
+    CU_ASSERT_EQUAL(ss_run_words_read(&how, "--unfold", "", NULL), 0);
+    CU_ASSERT_EQUAL(ss_run_words_read(&how, "--full-replay", "", NULL), 0);
+    CU_ASSERT_EQUAL(ss_run_words_read(&how, "--seed", "7", NULL), 0);
+    CU_ASSERT(!how.options.any_engine && how.options.level_choice == SS_LEVEL_STAYS);
+    CU_ASSERT_EQUAL(how.options.plan.level, SS_LEVEL_FLOW);
+    CU_ASSERT_EQUAL(how.options.engine, SS_ENGINE_SIMGRID);
+    CU_ASSERT(how.options.plan.unfold && how.options.full_replay && how.seed == 7);
+}
+
 SUITE(run_words)
 {
-    CU_TestInfo tests[] = {{"a plan of which nothing is told", test_nothing_told}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"a plan of which nothing is told", test_nothing_told},
+                           {"refused", test_refused},
+                           {"what is told stays", test_kept},
+                           CU_TEST_INFO_NULL};
     return suite_run("run_words", NULL, NULL, tests);
 }

@@ -68,7 +68,7 @@ enum cli_kind {
     CLI_NEW_FILE, /* char[CLI_PATH_SIZE], a file to write beside what stdout has */
     CLI_TEXT,     /* char *, owned by the flags */
     CLI_EACH,     /* struct cli_texts: all values that are given, in order */
-    CLI_CALL      /* read by `call` */
+    CLI_CALL      /* a form of its own, read by `call` */
 };
 
 /* What happens when an option is given more than once: the last one counts, the second one is refused, or all
@@ -97,6 +97,7 @@ struct cli_option {
     double low, high;
     enum ss_unit unit;
     const char *(*choice)(int i); /* NULL past the last one */
+    /* reads the value in place of its kind; NULL: the kind does */
     int (*call)(struct cli_flags *flags, const char *name, const char *value, struct ss_error *err);
     const char *needs;  /* "--gantt --report": the option is refused unless one of these is given too */
     const char *beside; /* "--json": the option is refused where one of these is given too */
@@ -129,9 +130,7 @@ int cli_given(const struct cli_flags *flags, const char *name);
 const char *cli_verb_command(int verb);
 const char *cli_verb_name(int verb);
 
-/* ---- readers of the CLI_CALL rows ---- */
+/* ---- readers of rows with `call` ---- */
 int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
-int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
-int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
-int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+int cli_read_how(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
 int cli_read_window(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
