@@ -38,8 +38,8 @@ struct run {
         int64_t layouts;                /* that searches had, */
         int searches;                   /* and how many searches */
     } * tally;                          /* [nclusters] */
-    struct ss_capacity_answer *answers; /* [WAVE] */
-    int items[WAVE];
+    struct ss_capacity_answer *answers; /* [nclusters * WAVE] */
+    int *items;                         /* [nclusters * WAVE] */
 };
 
 /* ---- workers ---- */
@@ -197,6 +197,16 @@ static int item_of(const struct run *r, int cluster, int number, enum kind kind)
 
 /* ---- rows ---- */
 
+/* Plans the n items on r->items so far where no more fit there, or it is the last ones' turn. */
+static int deal_full(struct run *r, int *n, int last, struct ss_error *err)
+{
+    if (!last && *n < WAVE)
+        return SS_OK;
+    int rc = deal(r, *n, err);
+    *n = 0;
+    return rc;
+}
+
 /* Plans the first row of each platform that has a limit and a range, all of them at once. */
 static int plan_first(struct run *r, struct ss_error *err)
 {
@@ -206,34 +216,32 @@ static int plan_first(struct run *r, struct ss_error *err)
         r->numbers[k].first = is_refined(r, k) ? ss_capacity_first_row(r->x->plan, k, &r->numbers[k]) : -1;
         if (r->numbers[k].first >= 0)
             r->items[n++] = item_of(r, k, r->numbers[k].first, FULL);
-        if (n == WAVE) {
-            rc = deal(r, n, err);
-            n = 0;
-        }
+        rc = deal_full(r, &n, 0, err);
     }
-    return rc ? rc : deal(r, n, err);
+    return rc ? rc : deal_full(r, &n, 1, err);
 }
 
-/* Plans the other rows of a platform. Where all numbers are too many to be searched, the tensor and context sizes that are best on the first row will do. */
-static int plan_rows(struct run *r, int cluster, struct ss_error *err)
+/* Plans the other rows of all platforms. Where all numbers of one are too many to be searched, the tensor and context sizes that are best on the
+ * first row will do. */
+static int plan_rows(struct run *r, struct ss_error *err)
 {
-    struct ss_capacity_numbers *x = &r->numbers[cluster];
-    int open = 0, n = 0, rc = SS_OK;
+    int n = 0, rc = SS_OK;
 
-    for (int i = 0; i < x->n; i++)
-        open += x->state[i] != SS_CAPACITY_HOPELESS;
-    x->every = r->x->options->layout == SS_CAPACITY_GIVEN || mean_layouts(r, cluster) * open <= MOST_SEARCHED;
-    int near = x->first >= 0 && !x->every && r->x->boards[cluster].nshapes;
-    for (int i = 0; i < x->n && !rc; i++) {
-        if (x->state[i] != SS_CAPACITY_ROW || i == x->first)
-            continue;
-        r->items[n++] = item_of(r, cluster, i, near ? ROW_NEAR : FULL);
-        if (n < WAVE)
-            continue;
-        rc = deal(r, n, err);
-        n = 0;
+    for (int k = 0; k < r->x->plan->nclusters; k++) {
+        struct ss_capacity_numbers *x = &r->numbers[k];
+        int open = 0;
+        for (int i = 0; i < x->n; i++)
+            open += x->state[i] != SS_CAPACITY_HOPELESS;
+        x->every = r->x->options->layout == SS_CAPACITY_GIVEN || mean_layouts(r, k) * open <= MOST_SEARCHED;
+        int near = x->first >= 0 && !x->every && r->x->boards[k].nshapes;
+        for (int i = 0; i < x->n && !rc; i++) {
+            if (x->state[i] != SS_CAPACITY_ROW || i == x->first)
+                continue;
+            r->items[n++] = item_of(r, k, i, near ? ROW_NEAR : FULL);
+            rc = deal_full(r, &n, 0, err);
+        }
     }
-    return rc ? rc : deal(r, n, err);
+    return rc ? rc : deal_full(r, &n, 1, err);
 }
 
 /* ---- numbers between rows ---- */
@@ -280,6 +288,8 @@ static void find_bracket(const struct ss_capacity *c, int cluster, int *low, int
 struct choice {
     int cluster, low, high;
     enum kind kind;
+    int wave;             /* of so many at once; 0: no more */
+    int64_t most, before; /* layouts that are looked at, and those that were before */
 };
 
 /* Returns 1 if a number is open to a way. */
@@ -305,14 +315,14 @@ static int count_open(const struct run *r, const struct choice *of)
     return n;
 }
 
-/* Puts the open numbers nearest to the answer on r->items, up to `most`, and returns how many. */
-static int take_nearest(struct run *r, const struct choice *of, int most)
+/* Puts the open numbers nearest to the answer on `items`, up to of->wave, and returns how many. */
+static int take_nearest(struct run *r, const struct choice *of, int *items)
 {
     const struct ss_capacity *c = r->x->plan;
     struct ss_capacity_numbers *x = &r->numbers[of->cluster];
     double far[WAVE], low = ss_capacity_middle(c, of->cluster, 0),
                       high = fmax(low, ss_capacity_middle(c, of->cluster, 1));
-    int at[WAVE], m = 0;
+    int at[WAVE], m = 0, most = of->wave;
 
     for (int i = 0; i < x->n; i++) {
         double d = fmax(0, fmax(log(low / x->nodes[i]), log(x->nodes[i] / high)));
@@ -330,47 +340,67 @@ static int take_nearest(struct run *r, const struct choice *of, int most)
         x->by_shapes[at[k]] = of->kind == SHAPES;
         if (x->state[at[k]] == SS_CAPACITY_OPEN)
             x->state[at[k]] = SS_CAPACITY_DONE;
-        r->items[k] = item_of(r, of->cluster, at[k], of->kind);
+        items[k] = item_of(r, of->cluster, at[k], of->kind);
     }
     return m;
 }
 
-/* Plans the open numbers, those nearest to the answer first, until `most` layouts were looked at. */
-static int plan_nearest(struct run *r, const struct choice *of, int wave, int64_t most, struct ss_error *err)
-{
-    const struct tally *t = &r->tally[of->cluster];
-    const int64_t before = t->layouts;
-    int rc = SS_OK;
-
-    for (int m = 1; !rc && m && t->layouts - before < most;) {
-        set_boards(r);
-        m = take_nearest(r, of, wave);
-        rc = deal(r, m, err);
-        r->x->plan->clusters[of->cluster].near += of->kind == NEAR ? m : 0;
-    }
-    set_boards(r);
-    return rc;
-}
-
-/* Plans the numbers of a range between its rows. */
-static int plan_between(struct run *r, int cluster, struct ss_error *err)
+/* Finds which numbers between the rows of a platform are planned first. */
+static void begin_between(struct run *r, int cluster, struct choice *of)
 {
     struct ss_capacity *c = r->x->plan;
-    int given = r->x->options->layout == SS_CAPACITY_GIVEN;
-    struct choice of = {cluster, 0, SS_MAX_GPUS, LIMITED};
-    int n = count_open(r, &of), few = r->numbers[cluster].every;
+    int given = r->x->options->layout == SS_CAPACITY_GIVEN, few = r->numbers[cluster].every;
 
-    of.kind = few ? LIMITED : SHAPES;
-    set_boards(r);
+    *of = (struct choice){cluster, 0, SS_MAX_GPUS, LIMITED, WAVE, INT64_MAX, r->tally[cluster].layouts};
+    int n = count_open(r, of);
+    if (!few) {
+        of->kind = SHAPES;
+        of->most = MOST_PREDICTIONS;
+    }
     if (given ? n > MOST_PREDICTIONS / 4 : !few)
-        find_bracket(c, cluster, &of.low, &of.high);
-    n = count_open(r, &of);
+        find_bracket(c, cluster, &of->low, &of->high);
     c->clusters[cluster].look =
-        of.kind == LIMITED && of.low == 0 && of.high == SS_MAX_GPUS ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
-    r->known += n + (few ? 0 : NEARS);
-    int rc = plan_nearest(r, &of, WAVE, few ? INT64_MAX : MOST_PREDICTIONS, err);
-    of.kind = NEAR;
-    return rc || few ? rc : plan_nearest(r, &of, NEARS, MOST_NEAR, err);
+        few && of->low == 0 && of->high == SS_MAX_GPUS ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
+    r->known += count_open(r, of) + (few ? 0 : NEARS);
+}
+
+/* Takes the next open numbers of a platform, those nearest to the answer first, until `most` layouts were looked at; after those with layouts of
+ * rows, those that are searched. Returns how many; 0: all is planned. */
+static int take_next(struct run *r, struct choice *of, int *items)
+{
+    const int64_t layouts = r->tally[of->cluster].layouts;
+    int m = of->wave && layouts - of->before < of->most ? take_nearest(r, of, items) : 0;
+
+    if (!m && of->kind == SHAPES) {
+        *of = (struct choice){of->cluster, of->low, of->high, NEAR, NEARS, MOST_NEAR, layouts};
+        m = take_nearest(r, of, items);
+    }
+    r->x->plan->clusters[of->cluster].near += of->kind == NEAR ? m : 0;
+    of->wave = m ? of->wave : 0;
+    return m;
+}
+
+/* Plans the numbers of ranges between their rows. What a platform's numbers decide is of that platform alone. */
+static int plan_between(struct run *r, struct ss_error *err)
+{
+    const int nclusters = r->x->plan->nclusters;
+    struct choice *of = ss_calloc((size_t)nclusters, sizeof *of);
+    int rc = SS_OK;
+
+    SS_NEED(of, err);
+    set_boards(r);
+    for (int k = 0; k < nclusters; k++)
+        if (is_refined(r, k))
+            begin_between(r, k, &of[k]);
+    for (int n = 1; n && !rc;) {
+        n = 0;
+        for (int k = 0; k < nclusters; k++)
+            n += of[k].wave ? take_next(r, &of[k], r->items + n) : 0;
+        rc = deal(r, n, err);
+        set_boards(r);
+    }
+    free(of);
+    return rc;
 }
 
 /* ---- the table ---- */
@@ -426,12 +456,6 @@ static int leave_table(struct run *r, struct ss_error *err)
 
 /* ---- all ---- */
 
-static int plan_cluster(struct run *r, int cluster, struct ss_error *err)
-{
-    int rc = plan_rows(r, cluster, err);
-    return rc || !is_refined(r, cluster) ? rc : plan_between(r, cluster, err);
-}
-
 static int open_crew(struct run *r, struct ss_error *err)
 {
     const struct ss_capacity_options *o = r->x->options;
@@ -472,17 +496,19 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
 
     r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
     r.tally = ss_calloc((size_t)x->plan->nclusters, sizeof *r.tally);
-    r.answers = ss_calloc(WAVE, sizeof *r.answers);
-    int rc = r.offset && r.tally && r.answers ? open_crew(&r, err) : ss_nomem(err);
+    r.answers = ss_calloc((size_t)x->plan->nclusters * WAVE, sizeof *r.answers);
+    r.items = ss_calloc((size_t)x->plan->nclusters * WAVE, sizeof *r.items);
+    int rc = r.offset && r.tally && r.answers && r.items ? open_crew(&r, err) : ss_nomem(err);
     if (!rc)
         tell(&r, 0);
     SS_THEN(rc, plan_first(&r, err));
-    for (int k = 0; k < x->plan->nclusters && !rc; k++)
-        rc = plan_cluster(&r, k, err);
+    SS_THEN(rc, plan_rows(&r, err));
+    SS_THEN(rc, plan_between(&r, err));
     SS_THEN(rc, leave_table(&r, err));
     ss_pool_close(r.crew);
     free(r.offset);
     free(r.tally);
     free(r.answers);
+    free(r.items);
     return rc;
 }

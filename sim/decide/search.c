@@ -182,6 +182,45 @@ static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
     return rc;
 }
 
+/* Returns whether a point's figures are not those of an exhaustive search: of closed forms that are doubted, which no flows
+ * replaced because by its bound it cannot win; or with block recompute where its layout fits without, or is slower than
+ * the best by more than its error: of these others were not predicted. */
+static int is_half_known(const struct ss_find_state *x, const struct ss_find_point *p)
+{
+    const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
+    if (p->summary.doubted || !p->recompute_layers)
+        return p->summary.doubted;
+    return p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
+           ss_map_get(&x->roomy, ss_find_block_key(&x->space->clusters[leaf->cluster], leaf)) >= 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    return by_seconds(*(const struct ss_find_point *const *)left,
+                      *(const struct ss_find_point *const *)right);
+}
+
+/* Leaves out what the caller no longer wants, after what surely fits so far. */
+static int leave_unwanted(struct ss_find_state *x, struct ss_error *err)
+{
+    const struct ss_find_result *f = x->space->found;
+    const struct ss_find_point **points = ss_calloc((size_t)f->npoints + 1, sizeof *points);
+    SS_NEED(points, err);
+    for (int g = 0; g < f->ngroups; g++) {
+        int n = 0;
+        for (int i = 0; i < f->npoints; i++)
+            if (f->points[i].group == g && f->points[i].summary.outcome == SS_OUTCOME_FITS &&
+                !is_half_known(x, &f->points[i]))
+                points[n++] = &f->points[i];
+        if (n) {
+            qsort(points, (size_t)n, sizeof *points, by_time);
+            x->within[g] = fmin(x->within[g], x->options->wanted(x->options->ctx, points, n));
+        }
+    }
+    free(points);
+    return SS_OK;
+}
+
 static void tell(const struct ss_find_state *x)
 {
     if (x->options->progress)
@@ -211,23 +250,12 @@ static int predict_all(struct ss_find_state *x, struct ss_error *err)
         f->replays += n;
         SS_THEN(rc, count_points(x, first, err));
         SS_THEN(rc, ask_flows(x, first, err));
+        SS_THEN(rc, x->options->wanted && !x->round ? leave_unwanted(x, err) : SS_OK);
         tell(x);
     }
     x->ahead.on = 0;
     free(batch);
     return rc;
-}
-
-/* Returns whether a point's figures are not those of an exhaustive search: of closed forms that are doubted, which no flows
- * replaced because by its bound it cannot win; or with block recompute where its layout fits without, or is slower than
- * the best by more than its error: of these others were not predicted. */
-static int is_half_known(const struct ss_find_state *x, const struct ss_find_point *p)
-{
-    const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
-    if (p->summary.doubted || !p->recompute_layers)
-        return p->summary.doubted;
-    return p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
-           ss_map_get(&x->roomy, ss_find_block_key(&x->space->clusters[leaf->cluster], leaf)) >= 0;
 }
 
 /* Drops points that are half known, and counts them among those that cannot win. */

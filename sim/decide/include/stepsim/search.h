@@ -71,6 +71,9 @@ struct ss_find_options {
     /* Called for each layout that surely fits and is faster than all before it on its cluster; may be NULL. */
     void (*better)(void *ctx, const struct ss_find_group *group, const struct ss_find_point *point);
     int also_alike; /* 1: with best_only, layouts that are not told apart from the fastest are wanted, too */
+    /* With also_alike, of `points`, which surely fit on one cluster, the fastest first: returns the time, s, from which on no other layout
+     * is wanted, which may only fall as points are added; may be NULL. */
+    double (*wanted)(void *ctx, const struct ss_find_point *const *points, int n);
 };
 
 struct ss_explanation;
