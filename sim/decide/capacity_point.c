@@ -12,9 +12,8 @@
 #include "stepsim/assumed.h"
 #include "stepsim/import.h"
 
-#define A_SEARCH 500    /* layouts that are bounded in the time that any search takes, */
-#define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
-#define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
+#define A_SEARCH 500        /* layouts that are bounded in the time that any search takes, */
+#define A_PREDICTION 16     /* layouts that are bounded in the time of a prediction */
 #define MOST_NEAR_RANKS 128 /* of tensor or context parallelism that are tried about an answer */
 #define MOST_FLOWS 8        /* layouts of a search whose flows are asked beside the first one's */
 
@@ -279,77 +278,6 @@ static int plan_given(const struct ss_capacity_planner *x, const struct ss_reque
 
 /* ---- with the best layout of a search ---- */
 
-/* Copies the words of a layout without its micro batch, which another number of nodes may not divide. */
-static void copy_words(char *to, size_t size, const char *words)
-{
-    static const char flag[] = "--mbs ";
-    const char *at = strstr(words, flag), *end = at ? at + strlen(flag) : NULL;
-
-    snprintf(to, size, "%.*s%s", at ? (int)(at - words) : (int)strlen(words), words,
-             end ? end + strcspn(end, " ") : "");
-}
-
-/* Takes the layouts that are best, of `points`, the fastest first, and returns how many; gpu_s is how long an iteration takes. */
-static int take_shapes(const struct ss_find_point *const *points, int npoints,
-                       struct ss_capacity_shape shape[SS_CAPACITY_SHAPES])
-{
-    int n = 0;
-
-    for (int i = 0; n < SS_CAPACITY_SHAPES && i < npoints; i++) {
-        const struct ss_find_point *p = points[i];
-        struct ss_capacity_shape *s = &shape[n];
-        char words[sizeof s->words];
-        int alike = 0, same = 0;
-        copy_words(words, sizeof words, p->flags);
-        if (p->summary.outcome !=
-            points[0]->summary.outcome) /* those that surely fit, else those near the limit */
-            break;
-        for (int k = 0; k < n; k++) {
-            alike += shape[k].tp == p->tp && shape[k].cp == p->cp && shape[k].pp == p->pp;
-            same |= !strcmp(shape[k].words, words);
-        }
-        if (alike == ALIKE || same)
-            continue;
-        *s = (struct ss_capacity_shape){.tp = p->tp,
-                                        .cp = p->cp,
-                                        .pp = p->pp,
-                                        .micro_batch = p->micro_batch,
-                                        .gpu_s = p->summary.iteration_s};
-        ss_copy(s->words, sizeof s->words, words);
-        n++;
-    }
-    return n;
-}
-
-/* Returns the time from which on a layout is none of those that a row lends: the slowest of as many as it may lend. Another layout that
- * is faster takes the place of one of them. */
-static double slowest_lent(void *ctx, const struct ss_find_point *const *points, int n)
-{
-    struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
-
-    (void)ctx;
-    return take_shapes(points, n, shape) < SS_CAPACITY_SHAPES ? INFINITY
-                                                              : shape[SS_CAPACITY_SHAPES - 1].gpu_s;
-}
-
-/* Notes the layouts that are best here, for other numbers of nodes. */
-static int lend_shapes(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a,
-                       struct ss_error *err)
-{
-    const struct ss_find_point **points = ss_calloc((size_t)found->npoints + 1, sizeof *points);
-
-    SS_NEED(points, err);
-    for (int i = 0; i < found->npoints; i++)
-        points[i] = &found->points[i];
-    int n = take_shapes(points, found->npoints, a->shape);
-    free(points);
-    for (int i = 0; i < n; i++)
-        a->shape[i].gpu_s = a->shape[i].gpu_s * a->point.gpus / tokens;
-    if (n < SS_CAPACITY_SHAPES)
-        a->shape[n].tp = 0;
-    return SS_OK;
-}
-
 /* Adds an axis with the values that the board's layouts have of it and twice those, unless the words say more: with many factors of a number of
  * GPUs an axis has many values, of which no row was best. */
 static void vary_near(const struct ss_capacity_board *b, const struct ss_request *site, const char *flag,
@@ -443,7 +371,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                                       .workers = {.n = helpers > 1 ? helpers : 1},
                                       .best_only = 1,
                                       .also_alike = !x->limited,
-                                      .wanted = x->limited ? NULL : slowest_lent,
+                                      .wanted = x->limited ? NULL : ss_capacity_slowest_lent,
                                       .brief = 1,
                                       .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;
@@ -479,7 +407,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
     }
     if (!rc && (!a->point.flags[0] || ss_capacity_is_better(x->plan, &p, &a->point))) {
         a->point = p;
-        rc = lend_shapes(found, x->tokens_a_row * batch, a, why);
+        rc = ss_capacity_lend(found, x->tokens_a_row * batch, a, why);
     }
     ss_find_free(found);
     return rc;

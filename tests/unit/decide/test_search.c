@@ -524,6 +524,36 @@ static void test_left_out(void)
     }
 }
 
+static double third(void *ctx, const struct ss_find_point *const *points, int n)
+{
+    *(int *)ctx += 1;
+    for (int i = 1; i < n; i++)
+        CU_ASSERT(points[i - 1]->summary.iteration_s <= points[i]->summary.iteration_s);
+    return n < 3 ? INFINITY : points[2]->summary.iteration_s;
+}
+
+/* A search whose caller wants the three best layouts finds them, and predicts fewer than one that wants all that are not told apart. */
+static void test_wanted(void)
+{
+    static const char job[] =
+        "--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --cp 1";
+    int asked = 0;
+    struct ss_find_result *all =
+        search_by((struct ss_find_options){.best_only = 1, .also_alike = 1}, job, "nodes=2");
+    struct ss_find_result *few =
+        search_by((struct ss_find_options){.best_only = 1, .also_alike = 1, .wanted = third, .ctx = &asked},
+                  job, "nodes=2");
+
+    CU_ASSERT(asked > 0);
+    CU_ASSERT_FATAL(all->groups->best == 0 && few->groups->best == 0 && all->npoints >= 3 &&
+                    few->npoints >= 3);
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_STRING_EQUAL(few->points[i].flags, all->points[i].flags);
+    CU_ASSERT(3 * few->groups->predicted < 2 * all->groups->predicted);
+    ss_find_free(all);
+    ss_find_free(few);
+}
+
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
  * takes, here the last stage, which has the loss, and which is more than the mean of the stages. */
 static void test_busiest(void)
@@ -630,6 +660,7 @@ SUITE(search)
                            {"bounds", test_bounds},
                            {"few", test_few},
                            {"left out", test_left_out},
+                           {"wanted", test_wanted},
                            {"the busiest stage", test_busiest},
                            {"flows of long rings", test_flows_of_long_rings},
                            {"errors", test_errors},

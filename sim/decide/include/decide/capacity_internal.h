@@ -112,6 +112,14 @@ int ss_capacity_widen(const struct ss_capacity_planner *x, const struct ss_reque
 double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int gpus, int batch);
 
 /* ---- capacity_shapes.c: with layouts of rows ---- */
+struct ss_find_result;
+struct ss_find_point;
+/* Notes the layouts that are best by a search, for other numbers of nodes. tokens: of its batch. */
+int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a,
+                     struct ss_error *err);
+/* Returns the time from which on a layout is none of those that a row lends: the slowest of as many as a row may lend, of which a faster
+ * layout would take a place. For ss_find_options. */
+double ss_capacity_slowest_lent(void *ctx, const struct ss_find_point *const *points, int n);
 /* Plans a number of nodes with each of the layouts on the platform's board. */
 int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
                             struct ss_error *err);
