@@ -3,6 +3,8 @@
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 
+#define BESIDE 3 /* numbers beside rows and answers that the table has */
+
 /* ---- words ---- */
 
 struct suffix {
@@ -195,4 +197,54 @@ int ss_capacity_is_answered(const struct ss_capacity *plan)
         if (plan->clusters[k].chosen >= 0)
             return 1;
     return 0;
+}
+
+/* ---- the table ---- */
+
+static int by_place(const void *left, const void *right)
+{
+    const struct ss_capacity_point *a = left, *b = right;
+    int d = a->cluster - b->cluster;
+    return d ? d : a->nodes < b->nodes ? -1 : a->nodes > b->nodes;
+}
+
+static int is_row(const struct ss_capacity_numbers *numbers, const struct ss_capacity_point *p)
+{
+    const struct ss_capacity_numbers *x = &numbers[p->cluster];
+
+    for (int i = 0; i < x->n; i++)
+        if (x->nodes[i] == p->nodes)
+            return x->state[i] == SS_CAPACITY_ROW;
+    return 0;
+}
+
+int ss_capacity_leave_table(struct ss_capacity *c, const struct ss_capacity_numbers *numbers,
+                            struct ss_error *err)
+{
+    char *keep = ss_calloc((size_t)c->npoints + 1, 1);
+    int kept = 0;
+
+    SS_NEED(keep, err);
+    ss_capacity_choose(c);
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *p = &c->points[i];
+        const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
+        int cheaper = 0;
+        for (int o = 0; o < c->npoints; o++)
+            cheaper += o != k->chosen && c->points[o].cluster == p->cluster &&
+                       !is_row(numbers, &c->points[o]) && ss_capacity_enough(c, &c->points[o], 0) &&
+                       c->points[o].gpu_hours.value < p->gpu_hours.value;
+        keep[i] = is_row(numbers, p) || i == k->chosen || i == k->sure ||
+                  (k->chosen < 0 && p == ss_capacity_fastest(c, p->cluster)) ||
+                  (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
+    }
+    for (int i = 0; i < c->npoints; i++)
+        if (keep[i])
+            c->points[kept++] = c->points[i];
+    free(keep);
+    c->npoints = kept;
+    if (kept)
+        qsort(c->points, (size_t)kept, sizeof *c->points, by_place);
+    ss_capacity_choose(c);
+    return SS_OK;
 }

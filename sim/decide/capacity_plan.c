@@ -21,7 +21,6 @@
 #define NEARS 4               /* numbers that are searched before their results decide about others */
 #define WAVE                                                                                                 \
     32 /* numbers that are planned before their results decide about others; the workers do not change it */
-#define BESIDE 3 /* numbers beside rows and answers that the table has */
 
 enum kind { FULL, LIMITED, SHAPES, NEAR, ROW_NEAR, KINDS };
 
@@ -403,57 +402,6 @@ static int plan_between(struct run *r, struct ss_error *err)
     return rc;
 }
 
-/* ---- the table ---- */
-
-static int by_place(const void *left, const void *right)
-{
-    const struct ss_capacity_point *a = left, *b = right;
-    int d = a->cluster - b->cluster;
-    return d ? d : a->nodes < b->nodes ? -1 : a->nodes > b->nodes;
-}
-
-static int is_row(const struct run *r, const struct ss_capacity_point *p)
-{
-    const struct ss_capacity_numbers *x = &r->numbers[p->cluster];
-
-    for (int i = 0; i < x->n; i++)
-        if (x->nodes[i] == p->nodes)
-            return x->state[i] == SS_CAPACITY_ROW;
-    return 0;
-}
-
-/* Takes points out of the plan that are neither rows nor answers, nor the fastest where there is no answer, but for the cheapest few that would do as well. */
-static int leave_table(struct run *r, struct ss_error *err)
-{
-    struct ss_capacity *c = r->x->plan;
-    char *keep = ss_calloc((size_t)c->npoints + 1, 1);
-    int kept = 0;
-
-    SS_NEED(keep, err);
-    ss_capacity_choose(c);
-    for (int i = 0; i < c->npoints; i++) {
-        const struct ss_capacity_point *p = &c->points[i];
-        const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
-        int cheaper = 0;
-        for (int o = 0; o < c->npoints; o++)
-            cheaper += o != k->chosen && c->points[o].cluster == p->cluster && !is_row(r, &c->points[o]) &&
-                       ss_capacity_enough(c, &c->points[o], 0) &&
-                       c->points[o].gpu_hours.value < p->gpu_hours.value;
-        keep[i] = is_row(r, p) || i == k->chosen || i == k->sure ||
-                  (k->chosen < 0 && p == ss_capacity_fastest(c, p->cluster)) ||
-                  (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
-    }
-    for (int i = 0; i < c->npoints; i++)
-        if (keep[i])
-            c->points[kept++] = c->points[i];
-    free(keep);
-    c->npoints = kept;
-    if (kept)
-        qsort(c->points, (size_t)kept, sizeof *c->points, by_place);
-    ss_capacity_choose(c);
-    return SS_OK;
-}
-
 /* ---- all ---- */
 
 static int open_crew(struct run *r, struct ss_error *err)
@@ -504,7 +452,7 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     SS_THEN(rc, plan_first(&r, err));
     SS_THEN(rc, plan_rows(&r, err));
     SS_THEN(rc, plan_between(&r, err));
-    SS_THEN(rc, leave_table(&r, err));
+    SS_THEN(rc, ss_capacity_leave_table(x->plan, numbers, err));
     ss_pool_close(r.crew);
     free(r.offset);
     free(r.tally);

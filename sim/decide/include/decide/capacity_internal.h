@@ -38,6 +38,11 @@ int ss_capacity_is_near(int batch, int asked);
  * the GPUs as a factor. The last is the multiple nearest to it of the largest of gpus, gpus / 2, gpus / 4, ... that has one within a
  * sixteenth of it, and so loses fewest layouts; where none has, of the odd part. */
 int ss_capacity_batches(int asked, int gpus, int batch[2]);
+struct ss_capacity_numbers;
+/* Takes points out of the plan that are neither rows nor answers, nor the fastest where there is no answer, but for the cheapest few that would
+ * do as well. */
+int ss_capacity_leave_table(struct ss_capacity *c, const struct ss_capacity_numbers *numbers,
+                            struct ss_error *err);
 
 /* ---- capacity_point.c: one number of nodes ---- */
 #define SS_CAPACITY_SHAPES 16    /* layouts that rows lend to the numbers between them */
@@ -111,7 +116,7 @@ int ss_capacity_widen(const struct ss_capacity_planner *x, const struct ss_reque
 /* Returns the most seconds that an iteration may take for a point to be worth its prediction; INFINITY: any. */
 double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int gpus, int batch);
 
-/* ---- capacity_shapes.c: with layouts of rows ---- */
+/* ---- capacity_lend.c: layouts of rows ---- */
 struct ss_find_result;
 struct ss_find_point;
 /* Notes the layouts that are best by a search, for other numbers of nodes. tokens: of its batch. */
@@ -120,6 +125,8 @@ int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct s
 /* Returns the time from which on a layout is none of those that a row lends: the slowest of as many as a row may lend, of which a faster
  * layout would take a place. For ss_find_options. */
 double ss_capacity_slowest_lent(void *ctx, const struct ss_find_point *const *points, int n);
+
+/* ---- capacity_shapes.c: with layouts of rows ---- */
 /* Plans a number of nodes with each of the layouts on the platform's board. */
 int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
                             struct ss_error *err);
