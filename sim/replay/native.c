@@ -25,7 +25,7 @@ static void end_wait(struct ss_native *k, int cls, uint32_t *waits, const struct
 {
     struct ss_native_class *c = &k->classes[cls];
     ++*waits;
-    ss_error_waited(k, cls, last);
+    ss_error_end_wait(k, c, last);
     ss_tape_wait(k->tape, cls, c->slot, (int)(c->ev - c->first), c->event_s, label, c->since, busy_from,
                  k->now);
     c->ev++;
@@ -190,6 +190,7 @@ static int next_slot(struct ss_native *k, int cls)
     }
     k->left--;
     k->board->makespan = fmax(k->board->makespan, k->now);
+    ss_raise(&k->board->doublings, c->doublings);
     return 0;
 }
 
@@ -478,7 +479,6 @@ void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_b
         k.failed = 1;
     board->status = k.failed || tape->failed ? SS_ERR_NOMEM : k.left ? SS_ERR_DEADLOCK : 0;
     board->events = k.events;
-    board->doublings = k.fluid.doublings;
     board->flows = k.fluid.started;
     board->events_run = k.events - k.skipped;
     for (int c = 0; !k.failed && c < p->nclasses; c++) {

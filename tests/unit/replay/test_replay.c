@@ -216,6 +216,27 @@ static void test_doublings_of_chains(void)
     }
 }
 
+/* A class that has waited is where what it waited for has put it: of its own error nothing is left, unless it came as late. Class 0 is slowed
+ * down until 4 s; the message for which it then waits ends at 4 s, or at 11. */
+static void test_doublings_of_waits(void)
+{
+    for (int later = 0; later < 2; later++) {
+        struct ss_program *p = make_program(3, 0);
+        struct ss_timeline *t = NULL;
+        int over = make_channel(p, 2, 0, 0, make_wire(p, 1e9), 0, 0);
+        slow_down(p, 0, 1);
+        make_recv(p, over);
+        make_wait_recv(p, over);
+        make_compute(p, 2, later ? 10 : 3);
+        make_send(p, over, 1e9);
+        CU_ASSERT_EQUAL_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &t, NULL), 0);
+        CU_ASSERT_DOUBLE_EQUAL(t->iteration_s, later ? 11 : 4, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(t->doublings, later ? 0 : log2(3), 1e-12);
+        ss_timeline_free(t);
+        ss_program_free(p);
+    }
+}
+
 /* Link A of 1 GB/s with flows 1, 2; link B of 2 GB/s with flows 2, 3: rates 1/2, 1/2, 3/2. A late fourth
  * flow on a link of its own, and the first one's end at 2 s, change nothing for others or only B's. */
 static void test_maxmin(void)
@@ -497,6 +518,7 @@ SUITE(replay)
                            {"sooner with more to do", test_sooner},
                            {"doublings", test_doublings},
                            {"doublings of chains", test_doublings_of_chains},
+                           {"doublings of waits", test_doublings_of_waits},
                            {"maxmin", test_maxmin},
                            {"weights", test_weights},
                            {"link twice", test_twice},

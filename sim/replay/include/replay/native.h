@@ -87,7 +87,7 @@ struct ss_fluid {
     double *busy;          /* [nlinks] or NULL */
     double cause;          /* of the component at hand */
     double slowed, growth; /* of the last flow that was slowed: its old rate over its new one, doublings */
-    double doublings;      /* struct ss_timeline: the most so far */
+    double doublings;      /* the most so far */
     int64_t started;       /* flows so far */
 };
 
@@ -117,7 +117,7 @@ struct ss_native_class {
     int blocked; /* enum ss_event_kind, or -1 */
     int target;  /* channel or stream waited for */
     double since;
-    double doublings;        /* of an error of its time: most among the transfers behind it */
+    double doublings;        /* of an error of its time */
     double left, rate, last; /* the COMPUTE under way */
     int hold0, nholds;       /* shares held, ascending */
     int next;                /* of `then` in kind->order */

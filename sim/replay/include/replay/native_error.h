@@ -22,6 +22,14 @@ static inline void ss_raise(double *doublings, double least)
         *doublings = least;
 }
 
+/* The time of a class that has waited is that of what it waited for, whatever its own was, unless it came just before. */
+static inline void ss_error_end_wait(struct ss_native *k, struct ss_native_class *c,
+                                     const struct ss_last *last)
+{
+    if (last->doublings > c->doublings || !ss_is_near(k, c->since))
+        c->doublings = last->doublings;
+}
+
 /* A class that goes on at once depends on an error of what it would have waited for only where that has just ended. */
 static inline void ss_error_waited(struct ss_native *k, int cls, const struct ss_last *last)
 {

@@ -91,7 +91,7 @@ struct ss_timeline {
     /* [events of all templates, template by template]: s that each event took over all slots */
     double *event_s;
     double *link_busy; /* [nlinks]: s in which at least one flow used the link; may be NULL */
-    /* Upper bound of how often an error of rounding may have doubled where flows slowed each other down
+    /* Upper bound of how often an error of rounding may have doubled on its way to the end where flows slowed each other down
      * (docs/design/replay-contract.md, "Sensitivity"), without repetitions of a steady state. NaN: the engine
      * does not know. */
     double doublings;
