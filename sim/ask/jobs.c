@@ -23,6 +23,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
     report.json = 1;
     report.how = how;
     report.files = files;
+    report.cache = options->cache;
     report.fixes = fixes;
     report.smallest = &smallest;
     int rc = ss_run_weighed(s, &opened, &run, err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one answer leaves for the next: files that were read, error bands, parts of plans. */
 #include <pthread.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ask/shelf.h"
@@ -54,7 +53,7 @@ static void mix_text(struct ss_cache_key *key, const char *text)
     ss_cache_mix_bytes(key, text ? text : "", text ? strlen(text) : 0);
 }
 
-/* A hash of where files are looked for, when they were changed, and how long they are; one that is not there counts too. */
+/* A hash of where files are looked for, and of the files. */
 static uint64_t stamp_of(const struct ss_files *files)
 {
     struct ss_cache_key key = ss_cache_key(0);
@@ -62,14 +61,8 @@ static uint64_t stamp_of(const struct ss_files *files)
 
     mix_text(&key, getcwd(here, sizeof here));
     mix_text(&key, getenv("STEPSIM_DATA"));
-    for (size_t i = 0; i < files->n; i++) {
-        struct stat st = {0};
-        stat(files->path[i], &st);
-        ss_cache_mix(&key, (uint64_t)st.st_mtim.tv_sec);
-        ss_cache_mix(&key, (uint64_t)st.st_mtim.tv_nsec);
-        ss_cache_mix(&key, (uint64_t)st.st_size);
-        ss_cache_mix(&key, (uint64_t)st.st_ino);
-    }
+    for (size_t i = 0; i < files->n; i++)
+        ss_cache_mix_file(&key, files->path[i]);
     return key.a;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cache.h"
 
+#include <sys/stat.h>
+
 #include "base/base.h"
 
 enum { CHAINS = 1024, MOST_BYTES = 64 << 20 };
@@ -101,4 +103,42 @@ void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key)
     struct item *item = *find(cache, key);
     if (item)
         item->taken--;
+}
+
+/* ---- files ---- */
+
+void ss_cache_mix_file(struct ss_cache_key *key, const char *path)
+{
+    struct stat st = {0};
+
+    stat(path, &st);
+    ss_cache_mix(key, (uint64_t)st.st_mtim.tv_sec);
+    ss_cache_mix(key, (uint64_t)st.st_mtim.tv_nsec);
+    ss_cache_mix(key, (uint64_t)st.st_size);
+    ss_cache_mix(key, (uint64_t)st.st_ino);
+}
+
+int ss_cache_file_hash(struct ss_cache *cache, const char *path, char hash[17], struct ss_error *err)
+{
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_HASH);
+    struct stat st;
+
+    if (!cache ||
+        (!ss_inside(path) && (stat(path, &st) || !S_ISREG(st.st_mode)))) /* a pipe has other bytes */
+        return ss_file_hash(path, hash, err);
+    ss_cache_mix_bytes(&key, path, strlen(path));
+    ss_cache_mix_file(&key, path);
+    char *kept = ss_cache_take(cache, key);
+    if (kept) {
+        memcpy(hash, kept, 17);
+        ss_cache_give_back(cache, key);
+        return SS_OK;
+    }
+    SS_TRY(ss_file_hash(path, hash, err));
+    kept = strdup(hash);
+    if (kept && ss_cache_put(cache, key, kept, 17, free))
+        free(kept); /* the next one reads it again */
+    else if (kept)
+        ss_cache_give_back(cache, key);
+    return SS_OK;
 }

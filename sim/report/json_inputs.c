@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inputs of a prediction: the words and files to run it again, and what they came to. */
 #include "base/base.h"
+#include "base/cache.h"
 #include "job/asked.h"
 #include "job/flags.h"
 #include "model/model_internal.h"
@@ -130,7 +131,7 @@ static json_t *files_array(const struct ss_report_options *opt)
         struct ss_error why = {0};
         if (is_place(opt->request, path))
             continue;
-        if (ss_file_hash(path, hash, &why)) { /* "-" and pipes are gone */
+        if (ss_cache_file_hash(opt->cache, path, hash, &why)) { /* "-" and pipes are gone */
             if (why.code == SS_ERR_NOMEM)
                 ss_json_append(files, NULL);
             continue;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What predictions share: a cache, and costs of stages that are alike. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cache.h"
 #include "job_helper.h"
@@ -170,11 +173,49 @@ static void test_alike(void)
 #undef JOB
 }
 
+static void put_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* A hash is kept as long as the file has its time and length; FNV-1a of "a" and "b" by hand: (0xcbf29ce484222325 ^ c) * 0x100000001b3. */
+static void test_file_hash(void)
+{
+    const struct timespec then[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}},
+                          now[2] = {{.tv_sec = 1001}, {.tv_sec = 1001}};
+    char path[] = "/tmp/ss_cache.XXXXXX", hash[17];
+    struct ss_cache *cache;
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0 && !ss_cache_open(&cache, NULL));
+    close(fd);
+    put_text(path, "a");
+    utimensat(AT_FDCWD, path, then, 0);
+    CU_ASSERT_EQUAL(ss_cache_file_hash(cache, path, hash, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(hash, "af63dc4c8601ec8c");
+    put_text(path, "b");
+    utimensat(AT_FDCWD, path, then, 0); /* so that nothing tells */
+    CU_ASSERT_EQUAL(ss_cache_file_hash(cache, path, hash, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(hash, "af63dc4c8601ec8c");
+    CU_ASSERT_EQUAL(ss_cache_file_hash(NULL, path, hash, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(hash, "af63df4c8601f1a5");
+    utimensat(AT_FDCWD, path, now, 0);
+    CU_ASSERT_EQUAL(ss_cache_file_hash(cache, path, hash, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(hash, "af63df4c8601f1a5");
+    unlink(path);
+    CU_ASSERT_EQUAL(ss_cache_file_hash(cache, path, hash, NULL), SS_ERR_IO);
+    ss_cache_close(cache);
+}
+
 SUITE(cache)
 {
     CU_TestInfo tests[] = {{"what stays", test_cache},
                            {"keys", test_keys},
                            {"stages that are alike", test_alike},
+                           {"hashes of files", test_file_hash},
                            CU_TEST_INFO_NULL};
     return suite_run("cache", NULL, NULL, tests);
 }

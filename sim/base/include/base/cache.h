@@ -59,9 +59,14 @@ enum ss_cache_kind {
     SS_CACHE_STAGES,
     SS_CACHE_BANDS,
     SS_CACHE_PACE,
+    SS_CACHE_HASH,
     SS_CACHE_ANSWER
 };
 
+/* Mixes in where a file is, when it was changed and how long it is; one that is not there counts too. */
+void ss_cache_mix_file(struct ss_cache_key *key, const char *path);
+/* ss_file_hash of a file that may be known; cache NULL: none is. */
+int ss_cache_file_hash(struct ss_cache *cache, const char *path, char hash[17], struct ss_error *err);
 /* Returns the thing of a key, or NULL. The cache keeps it until it is given back as often as it was taken. */
 void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key);
 /* Puts a thing of `bytes` bytes into the cache and takes it once; the cache frees it with `destroy`. Returns

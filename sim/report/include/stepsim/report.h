@@ -34,6 +34,7 @@ struct ss_report_options {
     const struct ss_request *how;     /* options that say how it was simulated */
     const struct ss_files *files;     /* that the job was read from; those of the words are left out */
     const struct ss_notes *dropped;   /* names of flags of the real job that this one lacks; may be NULL */
+    struct ss_cache *cache;           /* keeps hashes of the files; may be NULL */
 };
 struct ss_scenario;
 /* Returns the options that a scenario knows: what was measured, its notes and its words, which stay the scenario's; text, no wall time. */
