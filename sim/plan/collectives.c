@@ -25,16 +25,16 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     c->bytes = spec->bytes;
     c->part = spec->part > 0 ? spec->part : 1;
     c->sm_share = spec->sm_share;
-    c->members = ss_calloc((size_t)nmembers, sizeof *c->members);
-    c->phases = ss_calloc(1, sizeof *c->phases);
-    SS_NEED(c->members && c->phases, err);
-    memcpy(c->members, members, (size_t)nmembers * sizeof *c->members);
-    c->nmembers = nmembers;
+    const size_t flows = (size_t)nflows * sizeof *c->phases[0].flows,
+                 ints = (size_t)nmembers * sizeof *c->members;
+    c->phases = ss_calloc(1, sizeof *c->phases + flows + ints); /* flows and members lie behind the phase */
+    SS_NEED(c->phases, err);
     c->nphases = 1;
     c->phases[0].latency = spec->seconds;
-    c->phases[0].flows = nflows ? ss_calloc((size_t)nflows, sizeof *c->phases[0].flows) : NULL;
-    if (nflows && !c->phases[0].flows)
-        return ss_nomem(err);
+    c->phases[0].flows = nflows ? (struct ss_flow *)(c->phases + 1) : NULL;
+    c->members = (int *)((char *)(c->phases + 1) + flows);
+    memcpy(c->members, members, ints);
+    c->nmembers = nmembers;
     return SS_OK;
 }
 

@@ -434,12 +434,8 @@ void ss_plan_free(struct ss_plan *plan)
         free(plan->classes[c].post);
         free(plan->classes[c].after);
     }
-    for (int i = 0; i < plan->ncollectives; i++) {
-        for (int p = 0; p < plan->collectives[i].nphases; p++)
-            free(plan->collectives[i].phases[p].flows);
+    for (int i = 0; i < plan->ncollectives; i++)
         free(plan->collectives[i].phases);
-        free(plan->collectives[i].members);
-    }
     ss_plan_sites_free(plan->sites);
     free(plan->places);
     free(plan->classes);

@@ -22,7 +22,7 @@ const char *ss_kernel_bound(const struct ss_kernel_use *kernel)
 struct table {
     struct ss_kernel_use *use;
     size_t cap;
-    int n;
+    int n, last; /* the one that was counted last: layers have the same kernels in the same order */
 };
 
 static int is_same(const struct ss_kernel_use *u, const struct ss_step *s, int again)
@@ -33,10 +33,12 @@ static int is_same(const struct ss_kernel_use *u, const struct ss_step *s, int a
 
 static int count_kernel(struct table *t, const struct ss_step *s, double times)
 {
-    int i = 0, again = s->label == SS_LABEL_RECOMPUTE;
+    int i = t->last + 1, again = s->label == SS_LABEL_RECOMPUTE;
 
-    while (i < t->n && !is_same(&t->use[i], s, again))
-        i++;
+    if (i >= t->n || !is_same(&t->use[i], s, again))
+        for (i = 0; i < t->n && !is_same(&t->use[i], s, again);)
+            i++;
+    t->last = i;
     if (i == t->n) {
         if (ss_grow(&t->use, &t->cap, (size_t)t->n + 1, sizeof *t->use))
             return SS_ERR_NOMEM;
