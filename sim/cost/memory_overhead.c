@@ -18,7 +18,7 @@ double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack
     const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, ss_job_dp(job, world_size), job->pp};
     const int64_t one = (int64_t)job->etp * job->ep * job->pp; /* ranks of one copy of the experts */
     const int expert[SS_AXIS_COUNT] = {job->etp, 1, job->ep, one > 0 ? (int)(world_size / one) : 1, job->pp};
-    int groups = 0;
+    int groups = stack->world_group > 0 && world_size > 1;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         int experts = ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT;
         if (!experts || ss_job_experts_apart(job))

@@ -323,7 +323,8 @@ static void test_fsdp(void)
     close_job(&s, &run);
 }
 
-/* NCCL has buffers of the expert groups that have several ranks: EP and EDP, or EP, ETP, both together, EDP. */
+/* NCCL has buffers of the expert groups that have several ranks: EP and EDP, or EP, ETP, both together, EDP. So has the group of all
+ * ranks that a framework asks for (ss.memory.world_group). */
 static void test_overhead(void)
 {
     struct scale_job s;
@@ -337,6 +338,11 @@ static void test_overhead(void)
     s.job.ep = 8;
     s.job.etp = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_memory_overhead(&s.job, &s.stack, 32, 0) - dense, 4e9, 1);
+    /* a communicator of all ranks, where they are several */
+    s.stack.world_group = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_overhead(&s.job, &s.stack, 32, 0) - dense, 5e9, 1);
+    s.job.ep = s.job.etp = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_memory_overhead(&s.job, &s.stack, 1, 0), s.stack.context_bytes, 1);
     scale_close(&s);
 }
 

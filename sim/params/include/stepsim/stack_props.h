@@ -381,6 +381,8 @@ SS_C_BEGIN
     X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces")        \
     X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 7.5e8, 0, 2e10,                                         \
       "NCCL buffers of one communicator of more than one rank")                                              \
+    X(world_group, "ss.memory.world_group", COUNT, 0, 0, 1,                                                  \
+      "all ranks have a communicator of their own, which the framework reduces over at the start")           \
     X(fragmentation, "ss.memory.fragmentation", FRACTION, 0.05, 0, 0.5,                                      \
       "reserved beside the dynamic tensors by the caching allocator")                                        \
     X(thrash_margin, "ss.memory.thrash_margin", FRACTION, 0.02, 0, 0.2,                                      \
