@@ -114,7 +114,8 @@ static int add_modules(const struct ss_find_cluster *c, struct ss_find_axis *a)
 static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
     int rc = add(a, "none");
-    SS_THEN(rc, add(a, "selective"));
+    if (c->stack->recompute_selective > 0)
+        SS_THEN(rc, add(a, "selective"));
     SS_THEN(rc, add_modules(c, a));
     if (!rc && c->stack->recompute_forms >= SS_RECOMPUTE_FORM_BLOCK)
         rc = add(a, SS_FIND_BLOCK);

@@ -111,6 +111,10 @@ static int check_framework(struct ss_finish *f)
         REFUSE(f, "--overlap-grad-reduce --overlap-param-gather --stack", "drop it, or take another --stack",
                "%s reduces gradients behind the last backward, and gathers parameters behind its step",
                stack->name);
+    if (job->recompute.granularity == SS_RECOMPUTE_SELECTIVE && !stack->recompute_selective)
+        REFUSE(f, "--recompute --recompute-granularity --recompute-activations --stack",
+               "take --recompute full or none, or another --stack", "%s repeats whole layers alone",
+               stack->name);
     if (job->graphs.impl != SS_GRAPHS_NONE && !stack->graphs_offered)
         REFUSE(f, "--cuda-graph-impl --stack", "drop it, or take another --stack", "%s has no CUDA graphs",
                stack->name);

@@ -169,8 +169,8 @@ static void test_recipe(void)
  * words for a split of layers, which this framework splits itself. 6 layers are no multiple of 4 stages. */
 static void test_framework(void)
 {
-    static const char *const none[] = {"--vp 2",       "--fsdp full",    "--overlap",
-                                       "--cuda-graph", "--decoder-last", "--account-for"};
+    static const char *const none[] = {"--vp 2",    "--fsdp full",    "--overlap",    "--cuda-graph",
+                                       "selective", "--decoder-last", "--account-for"};
     struct ss_find_result *f =
         search("--platform a100 --nodes 1 --model llama2-7b --num-layers 6 --bf16 --seq 2048 --gbs 16 --tp 1 "
                "--cp 1 --stack aleph-alpha-2023",

@@ -175,6 +175,8 @@ static void test_refused(void)
         {"--num-layers 16 --stack aleph-alpha-2023 --overlap-grad-reduce",
          "aleph-alpha-2023 reduces gradients behind the last backward"},
         {"--num-layers 16 --stack nanotron-2025 --cuda-graph-impl local", "has no CUDA graphs"},
+        {"--num-layers 16 --stack nanotron-2025 --recompute selective",
+         "nanotron-2025 repeats whole layers alone"},
         {"--num-layers 16 --tp 2 --stack llm-foundry-2023", "has no tensor parallelism"},
         {"--num-layers 16 --pp 2 --stack llm-foundry-2023", "has no pipeline parallelism"},
         {"--num-layers 2 --glu-activation x", "swiglu, geglu, reglu or liglu"},

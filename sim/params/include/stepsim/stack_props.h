@@ -118,6 +118,8 @@ SS_C_BEGIN
     X(recompute_forms, "ss.recompute.forms", COUNT, 2, 0, 3,                                                 \
       "forms of recompute that the release has beside all layers and attention: 1 some layers of a stage "   \
       "(block), 2 the layer of experts, too, 3 any modules (--recompute-modules)")                           \
+    X(recompute_selective, "ss.recompute.selective", COUNT, 1, 0, 1,                                         \
+      "recompute may leave out parts of a layer (selective); 0: the framework repeats whole layers alone")   \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
     X(plain_activation, "ss.unfused.activation", COUNT, 0, 0, 1,                                             \
