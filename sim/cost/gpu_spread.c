@@ -169,20 +169,15 @@ double ss_pace_longest(const struct ss_gpu_spread *p, struct ss_pace_part *parts
     return low + sum;
 }
 
-double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus)
-{
-    struct ss_pace_part one = {0, 1, gpus};
-    return gpus > 1 && ss_pace_differs(p) ? ss_pace_longest(p, &one, 1) : 1;
-}
-
-double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, double gpus)
+double ss_pace_longest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, struct ss_pace_part *parts,
+                            int n)
 {
     struct ss_cache_key key = ss_cache_key(SS_CACHE_PACE);
     if (!cache)
-        return ss_pace_slowest(p, gpus);
+        return ss_pace_longest(p, parts, n);
     ss_cache_mix_bytes(&key, p, sizeof *p);
-    ss_cache_mix_bytes(&key, &gpus, sizeof gpus);
-    double *kept = ss_cache_take(cache, key), pace = kept ? *kept : ss_pace_slowest(p, gpus);
+    ss_cache_mix_bytes(&key, parts, (size_t)n * sizeof *parts);
+    double *kept = ss_cache_take(cache, key), pace = kept ? *kept : ss_pace_longest(p, parts, n);
     if (!kept && (kept = malloc(sizeof *kept)) != NULL) {
         *kept = pace;
         if (ss_cache_put(cache, key, kept, sizeof *kept, free)) {
@@ -193,6 +188,17 @@ double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *
     if (kept)
         ss_cache_give_back(cache, key);
     return pace;
+}
+
+double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, double gpus)
+{
+    struct ss_pace_part one = {0, 1, gpus};
+    return gpus > 1 && ss_pace_differs(p) ? ss_pace_longest_kept(cache, p, &one, 1) : 1;
+}
+
+double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus)
+{
+    return ss_pace_slowest_kept(NULL, p, gpus);
 }
 
 /* ---- draws ---- */

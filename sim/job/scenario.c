@@ -17,6 +17,8 @@ struct whole {
     struct ss_request left;
     const struct ss_request *used;
     struct ss_input_cache *inputs;
+    struct ss_platform
+        *assumed; /* that of the words before assumptions, mostly the scenario's: it is not made twice */
     ss_route_asker asker;
 };
 
@@ -71,7 +73,7 @@ static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
                                             ? ss_job_world_size(&asked.job, ss_platform_nodes(platform), each)
                                             : 0};
     rc = ss_assume(&a, &asked, &with, err);
-    ss_input_cache_give_back(w->inputs, platform);
+    w->assumed = platform;
     if (rc)
         return rc;
     ss_request_free(&w->request);
@@ -234,6 +236,8 @@ int ss_scenario_build_from(struct ss_input_cache *inputs, const struct ss_reques
     ss_asked_init(&w->asked);
     int rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
     SS_THEN(rc, build(w, files, err));
+    if (w->assumed)
+        ss_input_cache_give_back(w->inputs, w->assumed);
     if (rc && err && !strcmp(err->file, SS_RECIPES_FILE))
         ss_hint(err, rc, "%s%sa recipe says this: give what you mean, or --recipe none", err->hint,
                 err->hint[0] ? "; " : "");

@@ -130,7 +130,7 @@ static void find_paces(const struct ss_plan_builder *b, struct ss_pace_part *par
         return;
     int at = longest_stage(parts, stages, usual);
     struct ss_pace_part longest = parts[at];
-    double seconds = ss_pace_longest(&pace, parts, stages);
+    double seconds = ss_pace_longest_kept(b->options->cache, &pace, parts, stages);
     if (longest.kernels > 0)
         paces[at] = fmax(usual, (seconds - longest.fixed) / longest.kernels);
 }

@@ -7,6 +7,7 @@
 #include "cost/gpu_spread.h"
 #include "job_helper.h"
 #include "scale_job.h"
+#include "stepsim/cache.h"
 #include "suite.h"
 
 /* A normal distribution that is cut where nothing is left of it. */
@@ -79,6 +80,22 @@ static void test_parts(void)
     for (int i = 0; i < 12; i++) /* those beyond the eighth are far below */
         many[i] = (struct ss_pace_part){0, 1.0 / (1 + i), 5};
     CU_ASSERT_DOUBLE_EQUAL(ss_pace_longest(&p, many, 12), ss_pace_slowest(&p, 5), 1e-6);
+}
+
+/* What a cache keeps is what is computed, of these parts and no others: the second of two calls is the first one's to the bit. */
+static void test_kept(void)
+{
+    const struct ss_gpu_spread p = normal(0.01);
+    struct ss_cache *cache;
+
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (int i = 0; i < 6; i++) {
+        struct ss_pace_part parts[] = {{0.5, 1, 5}, {0, 1.5 + 0.1 * (i % 3), 5}},
+                            same[] = {parts[0], parts[1]};
+        CU_ASSERT_EQUAL(ss_pace_longest_kept(cache, &p, parts, 2), ss_pace_longest(&p, same, 2));
+        CU_ASSERT_EQUAL(ss_pace_slowest_kept(cache, &p, 5 + i % 3), ss_pace_slowest(&p, 5 + i % 3));
+    }
+    ss_cache_close(cache);
 }
 
 /* Draws have mean 1, the deviation asked for, and slow machines as a whole. */
@@ -257,6 +274,7 @@ SUITE(pace)
                            {"both", test_mixture},
                            {"of a card", test_of_card},
                            {"stages that are unlike", test_parts},
+                           {"kept", test_kept},
                            {"draws", test_draws},
                            {"the label", test_label},
                            {"closed form against draws", test_drawn},

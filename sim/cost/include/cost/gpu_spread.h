@@ -33,6 +33,9 @@ struct ss_pace_part {
 #define SS_PACE_PARTS 8
 /* Returns the expected time of the part that takes longest, s; sorts the parts. */
 double ss_pace_longest(const struct ss_gpu_spread *p, struct ss_pace_part *parts, int n);
+/* Returns the same, kept in a cache, with which the parts may stay unsorted; `cache` may be NULL. */
+double ss_pace_longest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, struct ss_pace_part *parts,
+                            int n);
 /* Returns the expected pace of the slowest of `gpus` GPUs; 1 for one GPU. */
 double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus);
 /* Returns ss_pace_slowest, kept in a cache; `cache` may be NULL. */
