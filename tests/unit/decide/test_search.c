@@ -500,7 +500,11 @@ static void test_left_out(void)
         {"--platform a100 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --cp 1", "nodes=2"},
         {"--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --cp 1", "tp=1,2"},
         {"--platform gb200 --nodes 3 --model llama3.1-70b --bf16 --seq 4096 --gbs 96 --cp 1", "mbs=1,2,3"},
-        {"--platform h20 --nodes 2 --model llama3.2-1b --bf16 --seq 4096 --gbs 48 --pp 1", "recompute=auto"}};
+        {"--platform h20 --nodes 2 --model llama3.2-1b --bf16 --seq 4096 --gbs 48 --pp 1", "recompute=auto"},
+        {"--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 8192 --gbs 64 --cp 1",
+         "recompute=full,none"},
+        {"--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 64 --cp 1 --mbs 1",
+         "recompute=full,selective"}};
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         struct ss_find_result *all = search_all(jobs[i][0], jobs[i][1], 0);
         const struct ss_find_group *g = all->groups, *h;
