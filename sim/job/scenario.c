@@ -115,6 +115,19 @@ static int note_nodes(struct whole *w, size_t word, int all, int each)
         file, w->used->word[word].line, all, job->nodes, (long long)taken);
 }
 
+/* Notes a flag of the command line that another one behind it beats. */
+static int note_beaten(struct ss_notes *notes, const struct ss_request *r, const char *beaten, const char *by)
+{
+    size_t at = ss_request_find(r, beaten), other = ss_request_find(r, by);
+    char text[64], counts[64];
+
+    if (at == r->n || other == r->n || r->place[r->word[at].place].file)
+        return SS_OK;
+    ss_request_words(r, at, ss_request_span(r, at), text, sizeof text);
+    ss_request_words(r, other, ss_request_span(r, other), counts, sizeof counts);
+    return ss_notes_add(notes, "%s: %s behind it counts", text, counts);
+}
+
 /* Makes nodes of the GPUs of a parsed job, unless its words give --nodes behind --gpus. *each: GPUs that a node has. */
 static int nodes_of_gpus(struct ss_input_cache *inputs, const struct ss_request *words, ss_route_asker asker,
                          struct ss_files *files, struct ss_job *job, int *each, struct ss_error *err)
@@ -145,14 +158,19 @@ static int nodes_of_gpus(struct ss_input_cache *inputs, const struct ss_request 
 static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_job *job = &w->asked.job;
-    int all = job->gpus, each;
+    const int all = job->gpus, told = job->nodes, nodes_last = is_nodes_last(w->used);
+    int each, rc = SS_OK;
 
     if (!all)
         return SS_OK;
     SS_TRY(nodes_of_gpus(w->inputs, w->used, w->asker, files, job, &each, err));
-    if (is_nodes_last(w->used) && note_nodes(w, ss_request_find(w->used, "--gpus"), all, each))
-        return ss_nomem(err);
-    return SS_OK;
+    if (nodes_last)
+        rc = note_nodes(w, ss_request_find(w->used, "--gpus"), all, each);
+    const int64_t taken = (int64_t)job->nodes * (job->gpus_per_node ? job->gpus_per_node : each);
+    if (nodes_last ? taken != all : told != job->nodes)
+        SS_THEN(rc, note_beaten(&w->s.notes, w->used, nodes_last ? "--gpus" : "--nodes",
+                                nodes_last ? "--nodes" : "--gpus"));
+    return rc ? ss_nomem(err) : SS_OK;
 }
 
 int ss_request_count_nodes(struct ss_input_cache *inputs, struct ss_request *r, ss_route_asker asker,
@@ -164,7 +182,10 @@ int ss_request_count_nodes(struct ss_input_cache *inputs, struct ss_request *r, 
 
     if (ss_request_find(r, "--gpus") == r->n)
         return SS_OK;
-    if (is_nodes_last(r)) {
+    const int nodes_last = is_nodes_last(r);
+    if (note_beaten(&r->notes, r, nodes_last ? "--gpus" : "--nodes", nodes_last ? "--nodes" : "--gpus"))
+        return ss_nomem(err);
+    if (nodes_last) {
         ss_request_drop(r, "--gpus");
         return SS_OK;
     }

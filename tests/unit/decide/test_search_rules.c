@@ -195,16 +195,40 @@ static void test_equal_work(void)
 }
 
 /* As many are not told apart from the best whether or not bounds leave layouts out, and beside other clusters, whose layouts win sooner. */
+/* The scenario of a run of the same words has the same nodes, and says which word of the command line did not count. */
+static void check_run(const char *text, int nodes, const char *said)
+{
+    struct ss_scenario *s;
+    struct ss_request r;
+    char words[256], *argv[JOB_MAX_ARGS];
+    int found = 0;
+
+    snprintf(words, sizeof words, "%s --seq 4096 --gbs 64 --mbs 1", text);
+    ss_request_init(&r);
+    int n = split(words, argv);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, n, argv, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, NULL), 0);
+    CU_ASSERT_EQUAL(s->job->nodes, nodes);
+    for (unsigned long i = 0; i < s->notes.n; i++)
+        found +=
+            said ? !strcmp(s->notes.text[i], said) : strstr(s->notes.text[i], "behind it counts") != NULL;
+    CU_ASSERT_EQUAL(found, said != NULL);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+}
+
 /* GPUs are nodes here as in a run: whole ones of eight, or a part of one; of --nodes and --gpus the later word counts. */
 static void test_gpus(void)
 {
     static const struct {
         const char *words;
         int nodes, gpus;
-    } rows[] = {{"--gpus 32", 4, 32},
-                {"--gpus 4", 1, 4},
-                {"--nodes 2 --gpus 8", 1, 8},
-                {"--gpus 8 --nodes 2", 2, 16}};
+        const char *said;
+    } rows[] = {{"--gpus 32", 4, 32, NULL},
+                {"--gpus 4", 1, 4, NULL},
+                {"--nodes 2 --gpus 8", 1, 8, "--nodes 2: --gpus 8 behind it counts"},
+                {"--gpus 16 --nodes 2", 2, 16, NULL},
+                {"--gpus 8 --nodes 2", 2, 16, "--gpus 8: --nodes 2 behind it counts"}};
     char words[128];
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -213,6 +237,7 @@ static void test_gpus(void)
         CU_ASSERT_EQUAL(f->groups[0].nodes, rows[i].nodes);
         CU_ASSERT_EQUAL(f->groups[0].gpus, rows[i].gpus);
         ss_find_free(f);
+        check_run(words, rows[i].nodes, rows[i].said);
     }
 }
 
