@@ -27,7 +27,7 @@ struct trials {
     struct trial *trial;
     struct best {
         struct ss_capacity_point point;
-        char words[SS_FIND_FLAGS + 16]; /* empty: none */
+        char words[SS_FIND_FLAGS + 24]; /* empty: none */
     } best[2];                          /* with the asked batch, and with another */
 };
 
@@ -178,4 +178,32 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
     free(all.trial);
     ss_request_free(&site);
     return rc;
+}
+
+double ss_capacity_try_shapes(const struct ss_capacity_planner *x, const struct ss_request *site,
+                              const struct ss_capacity_answer *a, int batch)
+{
+    const struct ss_capacity_board *board = &x->boards[a->point.cluster];
+    struct ss_capacity_answer some = *a;
+    struct trials all = {.x = x, .site = site, .answer = &some};
+    const struct best *best = &all.best[batch != x->plan->asked_batch];
+    double most = INFINITY;
+    int rc = SS_OK;
+
+    some.point.batch = batch;
+    for (int i = 0; i < board->nshapes && !rc; i++) {
+        const struct ss_capacity_shape *s = &board->shape[i];
+        const int ranks = s->tp * s->cp * s->pp, dp = a->point.gpus % ranks ? 0 : a->point.gpus / ranks;
+        if (dp && batch % dp == 0)
+            rc = add_shape(&all, s, batch, batch / dp, NULL);
+    }
+    if (all.n)
+        qsort(all.trial, (size_t)all.n, sizeof *all.trial, by_bound);
+    for (int i = 0; i < all.n && !rc && all.trial[i].bound * batch < most; i++) {
+        rc = predict(&all, &all.trial[i], NULL);
+        if (best->words[0] && !ss_capacity_doubt(&best->point))
+            most = best->point.summary.iteration_s; /* no trial that is slower is better */
+    }
+    free(all.trial);
+    return isinf(most) ? most : ss_capacity_not_apart(&best->point.summary);
 }

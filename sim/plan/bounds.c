@@ -267,10 +267,16 @@ static int is_ordered(const struct ss_plan *plan)
            !ss_layers_alike(job);
 }
 
-/* Finds the bounds of a stage. *before is the site that of the stage before it, or has stage -1, and becomes this one's; *out has the
- * bounds of the stage before it, which hold for one that is alike. slot[chunks], which may be NULL, gets those of its slots. */
+/* A stage whose ranks are priced. stage -1: none. */
+struct priced {
+    struct ss_rank_site site;
+    struct ss_rank_cost cost; /* of a stage that is alike */
+};
+
+/* Finds the bounds of a stage. *before is the stage before it, and becomes this one; *out has the bounds of the stage before it, which hold
+ * for one that is alike. The layers of another one at an equal site are taken over. slot[chunks], which may be NULL, gets those of its slots. */
 static int find_stage(const struct ss_plan_builder *b, int stage, double pace, int exact,
-                      struct ss_rank_site *before, struct ss_stage_bounds *out, struct ss_slot_bounds *slot,
+                      struct priced *before, struct ss_stage_bounds *out, struct ss_slot_bounds *slot,
                       struct ss_plan_bounds *all, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
@@ -283,9 +289,9 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
     in.pairs = exact && !unlike;
     all->loose |= all->even || (kernels && !unlike) || (!exact && is_ordered(plan));
     site.pace = site.own_pace = pace;
-    int alike = before->stage >= 0 && ss_stages_alike(&in, stage, before->stage) &&
-                ss_rank_site_equal(&site, before) && same_replicas(b, stage, before->stage);
-    *before = site;
+    int last = before->site.stage, equal = last >= 0 && ss_rank_site_equal(&site, &before->site);
+    int alike = equal && ss_stages_alike(&in, stage, last) && same_replicas(b, stage, last);
+    before->site = site;
     if (alike) {
         int chunks = plan->schedule->chunks;
         if (slot)
@@ -293,7 +299,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
         return SS_OK;
     }
     memset(out, 0, sizeof *out);
-    int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
+    int rc = ss_rank_cost_build(&in, &site, equal ? &before->cost : NULL, &cost, err);
     for (int k = 0; k < plan->schedule->chunks && !rc; k++) {
         double sum = out->forward + out->backward, so_far[2] = {sum, sum + waits_of(out)};
         const struct ss_stage_bounds was = *out;
@@ -324,7 +330,8 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
                         fmax(most_kept(plan->job, &cost, stage, plan->microbatches), out->main_gradients),
                         all);
     }
-    ss_rank_cost_free(&cost);
+    ss_rank_cost_free(&before->cost);
+    before->cost = cost;
     return rc;
 }
 
@@ -407,7 +414,7 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
     double pace = pace_of(b);
-    struct ss_rank_site site = {.stage = -1};
+    struct priced before = {.site = {.stage = -1}};
     struct ss_stage_bounds stage;
     double way[2] = {0}, whole[2] = {0};
     int microbatches = b->plan->microbatches, rc = SS_OK, chunks = b->plan->schedule->chunks;
@@ -418,7 +425,7 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
             out->all += out->stage[1].split;
             continue;
         }
-        rc = find_stage(b, s, pace, exact, &site, &stage, slot ? slot + s * chunks : NULL, out, err);
+        rc = find_stage(b, s, pace, exact, &before, &stage, slot ? slot + s * chunks : NULL, out, err);
         out->all += stage.split;
         if (!out->even)
             pass(&stage, microbatches, way, ss_plan_bounds_warmup(b->plan->job, s, microbatches), out);
@@ -442,6 +449,7 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
     if (!rc && slot)
         rc = ss_order_least(b->plan, slot, b->options->cache, out->passing, err);
     free(slot);
+    ss_rank_cost_free(&before.cost);
     if (!out->even)
         out->stage[1].activations = out->stage[1].chunk = out->stage[1].logits = out->stage[1].extra = 0;
     return rc;

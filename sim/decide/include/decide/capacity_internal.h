@@ -87,8 +87,6 @@ struct ss_capacity_answer {
 };
 /* Reads what a platform says into its cluster, and finds its least GPU-seconds. */
 int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nodes, struct ss_error *err);
-/* Plans a number of nodes by a search, or with the job's own layout. */
-int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err);
 /* Returns 1 if a point is a better plan of the same number of nodes than another. What surely fits goes first, as in a search. */
 int ss_capacity_is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
                           const struct ss_capacity_point *b);
@@ -108,6 +106,16 @@ int ss_capacity_build(const struct ss_capacity_planner *x, const struct ss_reque
 int ss_capacity_predict(const struct ss_capacity_planner *x, const struct ss_scenario *scenario,
                         const char *words, enum ss_capacity_depth depth, struct ss_capacity_point *p,
                         struct ss_error *err);
+/* Builds and predicts such a job. */
+int ss_capacity_predict_words(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
+                              const char *words, enum ss_capacity_depth depth, struct ss_capacity_point *p,
+                              struct ss_error *err);
+/* Sets a flag of a request. */
+int ss_capacity_set_number(struct ss_request *r, const char *flag, int value, struct ss_error *err);
+/* Writes a layout's words behind the nodes and, where it is not the asked one, the batch of a point. */
+void ss_capacity_write_flags(struct ss_capacity_point *p, int asked, const char *layout);
+/* Returns the time, s, from which on an iteration is told apart from one of these figures. */
+double ss_capacity_not_apart(const struct ss_summary *best);
 /* Returns 0 for a point that surely fits, 1 near the limit, 2 for all others. */
 int ss_capacity_doubt(const struct ss_capacity_point *p);
 /* Widens the bands of a point. Where points are limited, one that cannot be the answer is left without a prediction. */
@@ -115,6 +123,10 @@ int ss_capacity_widen(const struct ss_capacity_planner *x, const struct ss_reque
                       struct ss_capacity_point *p, struct ss_error *err);
 /* Returns the most seconds that an iteration may take for a point to be worth its prediction; INFINITY: any. */
 double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int gpus, int batch);
+
+/* ---- capacity_search.c: one number of nodes by a search ---- */
+/* Plans a number of nodes by a search, or with the job's own layout. */
+int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err);
 
 /* ---- capacity_lend.c: layouts of rows ---- */
 struct ss_find_result;
@@ -127,6 +139,10 @@ int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct s
 double ss_capacity_slowest_lent(void *ctx, const struct ss_find_point *const *points, int n);
 
 /* ---- capacity_shapes.c: with layouts of rows ---- */
+/* Predicts the layouts on the platform's board with a batch, those with the least bounds first, and returns the time, s, from which on
+ * another layout is told apart from the best of them; INFINITY: none surely fits. */
+double ss_capacity_try_shapes(const struct ss_capacity_planner *x, const struct ss_request *site,
+                              const struct ss_capacity_answer *a, int batch);
 /* Plans a number of nodes with each of the layouts on the platform's board. */
 int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
                             struct ss_error *err);
