@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for a range of too many layouts to search, against numbers of it that are searched in full. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decide/capacity_internal.h"
+#include "job/input_cache.h"
 #include "job_helper.h"
+#include "stepsim/cache.h"
 #include "suite.h"
 
 /* On 128 nodes, a row, a micro batch of 2 without context ranks is best. 157 nodes are a prime number: their replicas of 8 GPUs divide no
@@ -96,11 +99,53 @@ static void test_row(void)
     ss_capacity_free(c);
 }
 
+/* A layout of another row that fits tells how slow a layout may be on this one: its own time, and what is not told apart from that. One that
+ * is far too slow beside it is bounded alone, one that does not divide the GPUs neither. */
+static void test_try(void)
+{
+    static struct ss_capacity_board board = {
+        .nshapes = 3,
+        .shape = {
+            {.tp = 1, .cp = 1, .pp = 1, .micro_batch = 1, .words = "--tp 1 --use-distributed-optimizer"},
+            {.tp = 8, .cp = 1, .pp = 4, .micro_batch = 1, .words = "--tp 8 --pp 4 --recompute full"},
+            {.tp = 3, .cp = 1, .pp = 1, .micro_batch = 1, .words = "--tp 3"}}};
+    struct ss_capacity_cluster cluster = {.gpus_a_node = 8, .price = 1, .mtbf_h = 1e5, .rack = 1};
+    struct ss_capacity plan = {
+        .nclusters = 1, .clusters = &cluster, .asked_batch = 128, .tokens = 1e12, .deadline_s = 1e9};
+    const struct ss_capacity_options o = {.tokens = 1e12};
+    struct ss_capacity_planner x = {
+        .options = &o, .plan = &plan, .boards = &board, .tokens_a_row = 8192, .run = {.unchecked = 1}};
+    struct ss_capacity_answer a = {.point = {.nodes = 4, .gpus = 32, .batch = 128}};
+    struct ss_capacity_point p = a.point;
+    char words[] = "--platform h100 --nodes 4 --model llama3.2-1b --bf16 --seq 8192 --gbs 128", *argv[32];
+    struct ss_request r;
+    struct ss_error err;
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(words, argv), argv, &err), 0);
+    x.inputs = ss_input_cache_new();
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&x.run.cache, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_capacity_predict_words(&x, &r, 128, "--tp 1 --use-distributed-optimizer --mbs 1",
+                                                    SS_CAPACITY_BLIND, &p, &err),
+                          0);
+    double most = ss_capacity_try_shapes(&x, &r, &a, 128);
+    CU_ASSERT_EQUAL(ss_capacity_doubt(&p), 0);
+    CU_ASSERT(most > 0.5 * p.summary.iteration_s && most <= ss_capacity_not_apart(&p.summary));
+    board.nshapes = 0;
+    CU_ASSERT(isinf(ss_capacity_try_shapes(&x, &r, &a, 128)));
+    ss_cache_close(x.run.cache);
+    ss_input_cache_drop(x.inputs);
+    ss_request_free(&r);
+}
+
 SUITE(capacity_range)
 {
-    CU_TestInfo middle[] = {{"middle", test_middle}, {"row", test_row}, CU_TEST_INFO_NULL};
-    CU_TestInfo all[] = {
-        {"middle", test_middle}, {"row", test_row}, {"range", test_range}, CU_TEST_INFO_NULL};
+    CU_TestInfo middle[] = {{"middle", test_middle}, {"row", test_row}, {"try", test_try}, CU_TEST_INFO_NULL};
+    CU_TestInfo all[] = {{"middle", test_middle},
+                         {"row", test_row},
+                         {"try", test_try},
+                         {"range", test_range},
+                         CU_TEST_INFO_NULL};
 
     return suite_run("capacity range", NULL, NULL, suite_stride(argc, argv, 2) == 1 ? all : middle);
 }
