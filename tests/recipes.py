@@ -63,7 +63,9 @@ def test_mlperf(root):
              "export TP_COMM_OVERLAP=True\nunset TP_COMM_OVERLAP\nexport FP4=True\n")
     a, b = "Someone/benchmarks/gpt_oss_20b/nemo/", "NVIDIA/benchmarks/llama31_405b/implementations/nemo/"
     tree(root, {a + "config_common.sh": common, a + "config_DGXH100_2x8x3.sh": small, a + "config_GB200_8x4x16.sh": large, a + "conf/a.yaml": YAML,
+                a + "pretrain.py": "x = f(vocab_size=128256, average_in_collective=config.optim.a, check_for_nan_in_grad=False)\n",
                 b + "config_common.sh": common, b + "config_GB200_8x4x16.sh": large, b + "conf/custom.yaml": YAML,
+                b + "pretrain.py": "check_for_nan_in_grad=True, average_in_collective=True\n",
                 "NVIDIA/benchmarks/dlrm/nemo/config_GB200_1x4x1.sh": large, "NVIDIA/results/llama31_405b/config_GB200_1x4.sh": large})
     env = recipes_mlperf.shell(os.path.join(root, b, "config_GB200_8x4x16.sh"))
     same("variables", [env.get(n) for n in ("FP8", "MICRO_BATCH_SIZE", "SEGMENT", "TP_COMM_OVERLAP")], ["True", "2", None, None])
@@ -72,7 +74,8 @@ def test_mlperf(root):
     same("large", [rows[0][c] for c in ("model", "gpu", "precision", "gpus", "tp", "pp", "vp", "mbs", "gbs", "ep", "words")],
          ["llama3.1-405b", "GB200", "nvfp4", 32, 4, 4, 2, 2, 32, "", "--sequence-parallel --cuda-graph-impl local --cuda-graph-scope full_iteration --overlap-grad-reduce"])
     same("small", [rows[1][c] for c in ("model", "gpu", "precision", "gpus", "vp", "gbs", "ep", "words")],
-         ["gpt-oss-20b", "H100", "mxfp8", 16, 1, 48, 1, "--overlap-grad-reduce --moe-grouped-gemm"])
+         ["gpt-oss-20b", "H100", "mxfp8", 16, 1, 48, 1, "--overlap-grad-reduce --moe-grouped-gemm --vocab-size 128256 "
+          "--no-ddp-average-in-collective --no-check-for-nan-in-loss-and-grad"])
 
 
 LAUNCHER = """

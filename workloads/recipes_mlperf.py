@@ -106,6 +106,20 @@ def resolved(key, conf, env):
     return "" if text in ("null", "None", "none") else text
 
 
+def code_words(path, get, conf, env):
+    """What pretrain.py beside a config file sets, or leaves to a variable of its own."""
+    file = os.path.join(os.path.dirname(path), "pretrain.py")
+    if not os.path.isfile(file):
+        return []
+    with open(file, encoding="utf-8") as text:
+        code = text.read()
+    size = re.search(r"\bvocab_size=(\d+)", code)
+    averages = get("average_in_collective") if "average_in_collective" in conf else env.get("AVERAGE_IN_COLLECTIVE", "0")
+    apart = re.search(r"average_in_collective ?= ?(hydra_config|config|os\.getenv)", code) and averages not in ("True", "1")
+    return ((["--vocab-size", size[1]] if size else []) + (["--no-ddp-average-in-collective"] if apart else []) +
+            (["--no-check-for-nan-in-loss-and-grad"] if re.search(r"check_for_nan_in_grad ?= ?False", code) else []))
+
+
 def graph_words(get):
     impl, scope = get("cuda_graph_implementation"), get("cuda_graph_scope").replace(",", " ").split()
     if not impl and get("enable_cuda_graph") in ("True", "1"):
@@ -163,7 +177,7 @@ def row_of(path, conf):
         return None
     return {"model": model, "gpu": NODES.get(card[1], card[1]), "precision": precision, "gpus": gpus, **sizes, "ep": number("expert_model_parallel_size", 1) if mixture else "",
             "etp": number("expert_tensor_parallel_size", 1) if mixture else "", "gbs": int(env["MINIBS"]) * gpus // (sizes["tp"] * sizes["pp"] * sizes["cp"]),
-            "seq": number("encoder_seq_length", 8192), "words": " ".join(words_of(get, mixture, sizes))}
+            "seq": number("encoder_seq_length", 8192), "words": " ".join(words_of(get, mixture, sizes) + code_words(path, get, conf, env))}
 
 
 def rows(root, source):

@@ -11,10 +11,25 @@
  * PyTorch frees the gradients that it does not set to zero. */
 #define BUCKET_PASSES 4
 
-double ss_cost_gradients(const struct ss_cost_context *c, double params)
+/* Passes over a gradient in Megatron core's buffers: it is set to zero, and read and written to divide it. */
+enum { ZERO_PASSES = 1, DIVIDE_PASSES = 2 };
+
+/* Returns how often a gradient passes HBM outside the step. Where the reduction averages, that of experts does so over its own ranks, edp,
+ * and a pass divides by what is left, dp/edp (Megatron core 0.8 and later, distributed_data_parallel.py, expert_gradient_scaling_factor). */
+static double passes_of(const struct ss_cost_context *c, int expert)
+{
+    const enum ss_gradient_average average = c->job->dp.gradient_average;
+    double passes = average == SS_AVERAGE_OF_STACK ? c->stack->grad_passes
+                    : average == SS_AVERAGE_PASS   ? ZERO_PASSES + DIVIDE_PASSES
+                                                   : ZERO_PASSES;
+    return expert && c->edp.n != c->replicas ? fmax(passes, ZERO_PASSES + DIVIDE_PASSES) : passes;
+}
+
+double ss_cost_gradients(const struct ss_cost_context *c, double params, double experts)
 {
     /* a norm reads the gradients once */
-    double passes = c->stack->grad_passes + (c->job->optimizer.check_for_nan ? 1 : 0);
+    double shared = params > 0 ? experts / params : 0, nan = c->job->optimizer.check_for_nan ? 1 : 0;
+    double passes = (1 - shared) * passes_of(c, 0) + shared * passes_of(c, 1) + nan;
     int whole =
         c->stack->zero_whole > 0 && c->job->dp.distributed_optimizer; /* they are reduced where they lie */
     if (c->stack->ddp_copies > 0)

@@ -410,7 +410,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         ss_memory_pooled(&c, &count, out->memory[SS_MEM_GRADIENTS], in->schedule->microbatches);
     out->host_bytes = ss_memory_host(&c, &count, shards, out->set) +
                       ss_offload_host(out->set, in->job, in->schedule, site->stage);
-    out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
+    out->gradients_s = site->own * ss_cost_gradients(&c, count.all, count.expert);
     out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
     out->optimizer_calls_s = site->own * ss_optimizer_calls(&c, &count, &muon, shards);
     return SS_OK;

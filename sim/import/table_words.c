@@ -210,8 +210,11 @@ static int read_flags(const struct ss_table_row *r, struct ss_request *out)
     return rc;
 }
 
-/* What no column says and no table prints: how many parameters a data-parallel bucket has, who begins its gather, and a fused kernel. */
-#define UNPRINTED "--ddp-bucket-size --align-param-gather --fused-single-qkv-rope"
+/* What no column says and no table prints: how many parameters a data-parallel bucket has, who begins its gather, passes over gradients, and a
+ * fused kernel. */
+#define UNPRINTED                                                                                            \
+    "--ddp-bucket-size --align-param-gather --no-ddp-average-in-collective "                                 \
+    "--no-check-for-nan-in-loss-and-grad --fused-single-qkv-rope"
 
 /* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else UNPRINTED
  * and those of overlaps that the row leaves open. */
@@ -261,6 +264,8 @@ static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
         rc = add_nearest(r, csv, NULL, 0, out);
     else
         rc = add_nearest(r, csv, tp ? "--tp-comm-overlap " UNPRINTED : UNPRINTED, SS_RECIPE_RELEASE, out);
+    if (!unknown && ss_table_is(r, "vocab_size", ""))
+        SS_THEN(rc, add_nearest(r, csv, "--vocab-size", SS_RECIPE_RELEASE, out));
     if (dp)
         SS_THEN(rc, add_nearest(r, csv,
                                 "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",

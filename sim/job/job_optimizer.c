@@ -80,8 +80,9 @@ void ss_job_complete_optimizer(struct ss_finish *f)
     job->optimizer.main_grad_bytes = f->asked->main_grads ? 2 : 4;
     job->optimizer.master_bytes = f->asked->optimizer_master ? 2 : 4;
     complete_fsdp_types(f);
-    if (job->stored == SS_FP16)
-        job->optimizer.check_for_nan = 0; /* dynamic loss scaling looks for them itself */
+    if (job->stored == SS_FP16 || (job->optimizer.check_for_nan == 1 && f->stack->check_for_nan <= 0))
+        job->optimizer.check_for_nan = 0; /* of fp16 dynamic loss scaling looks for them itself */
+    job->optimizer.check_for_nan = job->optimizer.check_for_nan > 0;
 }
 
 void ss_job_note_muon(struct ss_finish *f)

@@ -319,7 +319,7 @@ static void test_buckets(void)
         double memory[SS_MEM_COUNT];
         h100_layer(&f, DENSE, rows[i].stack, LLAMA);
         f.c.replicas = rows[i].replicas;
-        CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&f.c, 1e9),
+        CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&f.c, 1e9, 0),
                                ss_kernel_elementwise(f.c.card, rows[i].bytes * 1e9, 0), 1e-12);
         ss_memory_static(&f.c, &params, (struct ss_optimizer_shards){1, 1}, memory);
         CU_ASSERT_EQUAL(memory[SS_MEM_GRADIENTS], rows[i].kept * 1e9);

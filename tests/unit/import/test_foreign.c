@@ -306,6 +306,9 @@ static void test_bridge_sections(void)
                  "optimizer: {optimizer: muon, muon_num_ns_steps: 3, muon_split_qkv: false}\n"),
           BRIDGED("--no-check-for-nan-in-loss-and-grad --optimizer muon --muon-num-ns-steps 3 "
                   "--muon-no-split-qkv --num-layers 16 --hidden-size 2048"));
+    check(BRIDGE("", "ddp: {average_in_collective: false, check_for_nan_in_grad: true}\n"),
+          BRIDGED("--check-for-nan-in-loss-and-grad --no-ddp-average-in-collective --num-layers 16 "
+                  "--hidden-size 2048"));
     check(BRIDGE("", "dist: {use_megatron_fsdp: true, use_torch_fsdp2: true}\n"),
           "t.yaml:11: dist.use_torch_fsdp2: use_megatron_fsdp and use_torch_fsdp2 are mutually exclusive");
     check(BRIDGE("", "dist: {use_gloo_process_group: true}\n"),
@@ -314,7 +317,7 @@ static void test_bridge_sections(void)
                                       "ddp: {own_sizes: 4, average_in_collective: true}\n"
                                       "optimizer: {lr: 1e-4, my_own: 3}\n"),
                            &r);
-    CU_ASSERT_STRING_EQUAL(words, BRIDGED("--num-layers 16 --hidden-size 2048"));
+    CU_ASSERT_STRING_EQUAL(words, BRIDGED("--ddp-average-in-collective --num-layers 16 --hidden-size 2048"));
     CU_ASSERT_EQUAL_FATAL(r.notes.n, 2);
     CU_ASSERT_STRING_EQUAL(r.notes.text[1], "t.yaml: not known, hence ignored: dist.own_groups (line 11), "
                                             "ddp.own_sizes (line 12), optimizer.my_own (line 13)");
@@ -444,7 +447,7 @@ static void test_nemo2_strategy(void)
         words_of(NEMO2_STRATEGY("    tensor_model_parallel_size: 2\n", "  max_steps: 3\n",
                                 "    my_own: 1\n    ddp: {average_in_collective: true, bucket_sizes: 3}\n"),
                  &r);
-    CU_ASSERT_STRING_EQUAL(words, NEMO2_WORDS);
+    CU_ASSERT_STRING_EQUAL(words, NEMO2_WORDS " --ddp-average-in-collective");
     CU_ASSERT_EQUAL_FATAL(r.notes.n, 3);
     CU_ASSERT_STRING_EQUAL(r.notes.text[1],
                            "t.yaml: assumed: model.config.tensor_model_parallel_size says nothing: NeMo sets "

@@ -435,6 +435,10 @@ static void test_buckets_recipe(void)
         CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
         CU_ASSERT_EQUAL(asked.job.dp.bucket_size, rows[i].bucket);
         CU_ASSERT_EQUAL(asked.job.fused_qkv_rope, rows[i].bucket > 0);
+        /* An empty vocab_size is the recipe's, too; the model's has 201,088. */
+        CU_ASSERT_EQUAL(asked.job.model.vocab_size, rows[i].bucket > 0 ? 128256 : 0);
+        CU_ASSERT_EQUAL(asked.job.dp.gradient_average,
+                        rows[i].bucket > 0 ? SS_AVERAGE_PASS : SS_AVERAGE_OF_STACK);
         ss_table_free(t);
     }
     ss_notes_free(&notes);

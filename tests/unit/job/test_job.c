@@ -202,6 +202,20 @@ static void test_other_defaults(void)
     CU_ASSERT_EQUAL(job.dp.grad_reduce_fp32, 0);
     CU_ASSERT_EQUAL(job.optimizer.check_for_nan, 0);
     CU_ASSERT_EQUAL(job.offload.layers, 3);
+    /* NaN is looked for unless the stack or a flag says no; the flag beats the stack. */
+    static const struct {
+        const char *flags;
+        int checks;
+    } nan[] = {{"--stack nemo-25.03", 1},
+               {"--stack nemo-25.03 --no-check-for-nan-in-loss-and-grad", 0},
+               {"--stack megatron-bridge-26.04", 0},
+               {"--stack megatron-bridge-26.04 --check-for-nan-in-loss-and-grad", 1}};
+    for (size_t i = 0; i < sizeof nan / sizeof nan[0]; i++) {
+        char flags[300];
+        snprintf(flags, sizeof flags, L8B "%s", nan[i].flags);
+        CU_ASSERT_EQUAL_FATAL(complete(&job, flags, 32, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.optimizer.check_for_nan, nan[i].checks);
+    }
 }
 
 #define SHAPE                                                                                                \

@@ -268,22 +268,36 @@ static void test_gradient_passes(void)
     job.dp.grad_reduce_fp32 = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     stack.grad_passes = 3;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 4 * 4e9 / 1e12, 1e-12); /* once to look for NaN */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 4 * 4e9 / 1e12, 1e-12); /* once to look for NaN */
     job.optimizer.check_for_nan = 0;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 4e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 3 * 4e9 / 1e12, 1e-12);
     job.dp.grad_reduce_fp32 = 0;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 2e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 3 * 2e9 / 1e12, 1e-12);
+    /* Reductions that average leave the zeroing, and of experts, which fewer ranks reduce, a pass for what is left. */
+    c.replicas = 8;
+    c.edp.n = 2;
+    stack.grad_passes = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 2e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 4e8), (6e8 + 3 * 4e8) * 2 / 1e12, 1e-12);
+    c.edp.n = 8;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 4e8), 2e9 / 1e12, 1e-12);
+    job.dp.gradient_average = SS_AVERAGE_PASS;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 3 * 2e9 / 1e12, 1e-12);
+    stack.grad_passes = 3;
+    job.dp.gradient_average = SS_AVERAGE_REDUCED;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 2e9 / 1e12, 1e-12);
+    job.dp.gradient_average = SS_AVERAGE_OF_STACK;
     /* into buckets and back, but where they are all-reduced where they lie */
     stack.ddp_copies = stack.zero_whole = 1;
     c.replicas = 2;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 4 * 2e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 4 * 2e9 / 1e12, 1e-12);
     job.dp.distributed_optimizer = 1;
-    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
+    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9, 0), 0);
     stack.ddp_copies = 2; /* a sum of its own is set to zero */
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 2e9 / 1e12, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9, 0), 2e9 / 1e12, 1e-12);
     job.dp.distributed_optimizer = stack.ddp_copies = 0;
     c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
-    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
+    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9, 0), 0);
 }
 
 /* A kernel for each matrix adds 16-bit gradients to those of earlier microbatches, or, of all, to an fp32 buffer; the host launches that

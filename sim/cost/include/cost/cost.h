@@ -170,8 +170,9 @@ static inline struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context 
     double bytes = backward ? x->backward : x->forward;
     return ss_step_post(SS_COMM_CP, x->coll, bytes, ss_collective_seconds(&c->net, x->coll, bytes, &c->cp));
 }
-/* Returns the seconds that work on the gradients of all `params` parameters takes beside their reduction. */
-double ss_cost_gradients(const struct ss_cost_context *c, double params);
+/* Returns the seconds that work on the gradients of all `params` parameters takes beside their reduction. experts: those of them that other
+ * ranks reduce. */
+double ss_cost_gradients(const struct ss_cost_context *c, double params, double experts);
 /* Returns the seconds that the host takes to gather the tensors of a step, while the GPU has nothing to do. */
 double ss_cost_optimizer_calls(const struct ss_cost_context *c, int tensors, double shards);
 /* Returns the seconds of optimizer step, clipping and copies. The rank steps 1/shards of `params` parameters

@@ -14,6 +14,8 @@ enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
 enum ss_dsa_kernels { SS_DSA_CUDNN, SS_DSA_TILELANG };
 enum ss_index_loss { SS_INDEX_LOSS_NONE, SS_INDEX_LOSS_ALL, SS_INDEX_LOSS_CHOSEN };
 /* What is sharded over the (inner) data-parallel group. */
+/* What averages gradients over the ranks that reduce them: what the stack says, their reduction, or a pass over them. */
+enum ss_gradient_average { SS_AVERAGE_OF_STACK, SS_AVERAGE_REDUCED, SS_AVERAGE_PASS };
 enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
 /* What selective recompute repeats before the backward, a bit each; Megatron's words of --recompute-modules. */
 #define SS_RECOMPUTE_MODULE_LIST(X)                                                                          \

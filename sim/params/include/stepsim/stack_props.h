@@ -321,6 +321,8 @@ SS_C_BEGIN
     X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 24,                                               \
       "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read "  \
       "and written to divide them by the ranks; none of it under FSDP")                                      \
+    X(check_for_nan, "ss.default.check_for_nan", COUNT, 1, 0, 1,                                             \
+      "a pass over the gradients looks for NaN, where no flag says")                                         \
     X(step_operators, "ss.optimizer.host_operators", NONE, 1, 0, 8,                                          \
       "host time of the step for each parameter tensor (of FSDP: each layer), in ss.host.operator")          \
     X(grad_norm_barrier, "ss.optimizer.barrier", COUNT, 1, 0, 1,                                             \
