@@ -4,7 +4,23 @@
  * it, by _ParamAndGradBuffer of Megatron core's distributed/param_and_grad_buffer.py and compute_bucket_assignment_by_size of PyTorch's
  * torch/csrc/distributed/c10d/reducer.cpp. What the parameters of one operator are is taken for one tensor.
  */
+#include <math.h>
+
+#include "cost/cost.h"
 #include "cost/layer_set.h"
+#include "stepsim/job.h"
+
+double ss_ddp_bucket_size(const struct ss_job *job, const struct ss_stack *stack, double ranks)
+{
+    if (job->dp.bucket_size > 0)
+        return job->dp.bucket_size;
+    return fmax(stack->ddp_bucket, stack->ddp_bucket_rank * ranks);
+}
+
+double ss_ddp_buckets(int tensors, double params, double size)
+{
+    return fmin(tensors, size > 0 ? floor(params / size) + 1 : 1);
+}
 
 static struct ss_layer_params op_params(const struct ss_layer_set *set, const struct ss_op *op)
 {

@@ -124,33 +124,40 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
     return muon;
 }
 
-/* Returns the seconds of dense or of expert parameters. Whole matrices are dealt so that no rank has more
+/* Returns how many of the stepped tensors, which are those of `tensors` that the rank has a part of, are Adam's. */
+static double adam_steps(double steps, int tensors, const struct ss_muon_matrices *muon)
+{
+    return tensors > 0 ? steps * (tensors - muon->tensors) / tensors : 0;
+}
+
+/* Returns the seconds of dense or of expert parameters, of which Adam steps `tensors`. Whole matrices are dealt so that no rank has more
  * than its share, or more than one matrix. */
-static double group_seconds(const struct ss_cost_context *c, double params, int tensors,
+static double group_seconds(const struct ss_cost_context *c, double params, double tensors,
                             const struct ss_muon_matrices *muon, double shards)
 {
     double others = params - muon->params, own = fmax(muon->seconds / shards, muon->longest);
     if (muon->tensors > 0 && others <= 0)
         return own;
-    return own + ss_cost_optimizer(c, others, tensors - (int)muon->tensors, shards);
+    return own + ss_cost_optimizer(c, others, tensors, shards);
 }
 
 /* The optimizer of the experts that are counted apart steps after the other optimizer. */
 double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
                             const struct ss_muon *muon, struct ss_optimizer_shards shards)
 {
-    double dense = group_seconds(c, params->all - params->expert, params->tensors - params->expert_tensors,
-                                 &muon->dense, shards.dense);
-    return params->expert > 0 ? dense + group_seconds(c, params->expert, params->expert_tensors,
-                                                      &muon->expert, shards.expert)
-                              : dense;
+    double steps = adam_steps(params->steps, params->tensors - params->expert_tensors, &muon->dense);
+    double of_experts = adam_steps(params->expert_steps, params->expert_tensors, &muon->expert);
+    double dense = group_seconds(c, params->all - params->expert, steps, &muon->dense, shards.dense);
+    return params->expert > 0
+               ? dense + group_seconds(c, params->expert, of_experts, &muon->expert, shards.expert)
+               : dense;
 }
 
 double ss_optimizer_calls(const struct ss_cost_context *c, const struct ss_param_count *params,
-                          const struct ss_muon *muon, struct ss_optimizer_shards shards)
+                          const struct ss_muon *muon)
 {
-    int dense = params->tensors - params->expert_tensors - (int)muon->dense.tensors;
-    int expert = params->expert_tensors - (int)muon->expert.tensors;
-    return ss_cost_optimizer_calls(c, dense, shards.dense) +
-           (params->expert > 0 ? ss_cost_optimizer_calls(c, expert, shards.expert) : 0);
+    int dense = params->tensors - params->expert_tensors;
+    return ss_cost_optimizer_calls(
+        c, adam_steps(params->steps, dense, &muon->dense) +
+               adam_steps(params->expert_steps, params->expert_tensors, &muon->expert));
 }

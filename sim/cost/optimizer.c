@@ -124,7 +124,7 @@ static double logged_seconds(const struct ss_cost_context *c, double local, doub
 
 /* Returns the seconds behind the gather of all parameters, of which each rank has a slice of each tensor. The slices are joined, the
  * gather's output is parted by ranks, and each slice is copied back, a call each; each way reads and writes. */
-static double slices_seconds(const struct ss_cost_context *c, double params, int tensors, double shards)
+static double slices_seconds(const struct ss_cost_context *c, double params, double tensors, double shards)
 {
     if (c->stack->zero_whole <= 0 || shards <= 1)
         return 0;
@@ -132,22 +132,20 @@ static double slices_seconds(const struct ss_cost_context *c, double params, int
     return fmax(ss_kernel_elementwise(c->card, 3 * 2 * e * params, 0), tensors * shards * ss_host_launch(c));
 }
 
-double ss_cost_optimizer_calls(const struct ss_cost_context *c, int tensors, double shards)
+double ss_cost_optimizer_calls(const struct ss_cost_context *c, double tensors)
 {
-    double stepped = c->fsdp.n > 1 || c->stack->zero_whole > 0 ? tensors : tensors / shards;
-    return stepped * c->stack->step_operators * ss_host_call(c);
+    return tensors * c->stack->step_operators * ss_host_call(c);
 }
 
-double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, double tensors, double shards)
 {
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
-    double mine = tensors / (c->fsdp.n > 1 ? 1 : shards); /* tensors of which the rank has a part */
     /* Gradients that are all-reduced as a whole are clipped as a whole. */
     double clipped = c->stack->zero_whole > 0 ? params : local;
     double step = local * step_bytes(c, &adam) + clipped * clip_bytes(c);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
-    return device + host_seconds(c, local, adam) + ss_cost_optimizer_calls(c, tensors, shards) +
-           slices_seconds(c, params, tensors, shards) + logged_seconds(c, local, mine);
+    return device + host_seconds(c, local, adam) + ss_cost_optimizer_calls(c, tensors) +
+           slices_seconds(c, params, tensors, shards) + logged_seconds(c, local, tensors);
 }

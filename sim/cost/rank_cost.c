@@ -208,6 +208,35 @@ static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *i
     return out;
 }
 
+/* Adds to a rank's tensors, and to its buckets, those of a chunk. Each bucket is divided among all ranks (_build_model_gbuf_range of Megatron core's
+ * distrib_optimizer.py): n ranges of a bucket of t tensors have t + n - 1 parts. Buckets of a size are of the first stage and chunk, and of overlap.
+ * FSDP's tensors are flat, and nanotron slices each. */
+static void tensors_add(const struct ss_cost_input *in, const struct ss_cost_context *c, int first,
+                        const struct ss_param_count *p, struct ss_param_count *sum, double *buckets)
+{
+    const struct ss_optimizer_shards n = optimizer_shards(in, c);
+    int sized = in->job->dp.overlap_grad_reduce && first;
+    double size = sized ? ss_ddp_bucket_size(in->job, in->stack, c->replicas) : 0;
+    int dense = p->tensors - p->expert_tensors, all = c->fsdp.n > 1 || in->stack->zero_whole > 0;
+    double of_dense = ss_ddp_buckets(dense, p->all - p->expert, size);
+    double of_experts = ss_ddp_buckets(p->expert_tensors, p->expert, size);
+    *buckets += of_dense + of_experts;
+    sum->steps += all ? dense : of_dense + (dense - of_dense) / n.dense;
+    sum->expert_steps += all ? p->expert_tensors : of_experts + (p->expert_tensors - of_experts) / n.expert;
+}
+
+/* Calls that the GPU waits for behind each look at a bucket's norm, which the host reads (check_grads of Megatron core's param_and_grad_buffer.py):
+ * the reduction, and the backward's next kernel. */
+enum { LOOK_CALLS = 2 };
+
+/* Returns the seconds in which the host looks for NaN in gradients while the GPU has nothing to do. */
+static double look_seconds(const struct ss_cost_context *c, double buckets)
+{
+    int looks = c->job->optimizer.check_for_nan && c->job->dp.overlap_grad_reduce && c->replicas > 1 &&
+                c->fsdp.n <= 1 && c->stack->ddp_copies <= 0 && c->job->graphs.impl != SS_GRAPHS_ITERATION;
+    return looks ? buckets * LOOK_CALLS * ss_host_call(c) : 0;
+}
+
 static void slow_chunk(struct ss_chunk_cost *chunk, const struct ss_rank_site *site)
 {
     double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
@@ -366,6 +395,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
 {
     size_t chunks = (size_t)in->schedule->chunks;
     struct ss_param_count count = {0};
+    double buckets = 0;
     struct ss_cost_context c;
     struct ss_tower towers[SS_ENCODERS];
     int status;
@@ -388,6 +418,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         if (status)
             break;
         ss_param_count_add(&count, &out->params[k]);
+        tensors_add(in, &c, site->stage == 0 && k == 0, &out->params[k], &count, &buckets);
         out->idle_bytes = fmax(out->idle_bytes, ss_memory_idle(&c, &out->chunks[k]));
         out->waiting_bytes = fmax(out->waiting_bytes, ss_memory_waiting(&c, out->set, k));
     }
@@ -410,9 +441,9 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         ss_memory_pooled(&c, &count, out->memory[SS_MEM_GRADIENTS], in->schedule->microbatches);
     out->host_bytes = ss_memory_host(&c, &count, shards, out->set) +
                       ss_offload_host(out->set, in->job, in->schedule, site->stage);
-    out->gradients_s = site->own * ss_cost_gradients(&c, count.all, count.expert);
+    out->gradients_s = site->own * ss_cost_gradients(&c, count.all, count.expert) + look_seconds(&c, buckets);
     out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
-    out->optimizer_calls_s = site->own * ss_optimizer_calls(&c, &count, &muon, shards);
+    out->optimizer_calls_s = site->own * ss_optimizer_calls(&c, &count, &muon);
     return SS_OK;
 }
 

@@ -143,16 +143,11 @@ static void order_gathers(const struct ss_dp_group *d, int chunk, int first)
     }
 }
 
-/* Returns the size of a bucket. Megatron-LM has one size for both kinds, from the ranks of the dense
- * parameters; frameworks that set a size know no ranks. */
 static double bucket_size(const struct ss_dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     int rank = plan->classes[d->cls].representative;
-    double ranks = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank).n;
-    if (plan->job->dp.bucket_size > 0)
-        return plan->job->dp.bucket_size;
-    return fmax(plan->stack->ddp_bucket, plan->stack->ddp_bucket_rank * ranks);
+    return ss_ddp_bucket_size(plan->job, plan->stack, ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank).n);
 }
 
 /* Adds one bucket for all of a chunk; it is ready and needed with the chunk's lowest layer that has

@@ -173,10 +173,10 @@ static inline struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context 
 /* Returns the seconds that work on the gradients of all `params` parameters takes beside their reduction. experts: those of them that other
  * ranks reduce. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params, double experts);
-/* Returns the seconds that the host takes to gather the tensors of a step, while the GPU has nothing to do. */
-double ss_cost_optimizer_calls(const struct ss_cost_context *c, int tensors, double shards);
+/* Returns the seconds that the host takes to gather the `tensors` that a rank steps, or parts of, while the GPU has nothing to do. */
+double ss_cost_optimizer_calls(const struct ss_cost_context *c, double tensors);
 /* Returns the seconds of optimizer step, clipping and copies. The rank steps 1/shards of `params` parameters
- * in `tensors` tensors; FSDP's flat tensors are each stepped in part. */
-double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);
+ * in parts of `tensors` tensors. */
+double ss_cost_optimizer(const struct ss_cost_context *c, double params, double tensors, double shards);
 
 #endif

@@ -25,4 +25,4 @@ double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_par
                             const struct ss_muon *muon, struct ss_optimizer_shards shards);
 /* Returns the part of those seconds in which Python gathers the tensors of Adam. */
 double ss_optimizer_calls(const struct ss_cost_context *c, const struct ss_param_count *params,
-                          const struct ss_muon *muon, struct ss_optimizer_shards shards);
+                          const struct ss_muon *muon);

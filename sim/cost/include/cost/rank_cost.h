@@ -73,6 +73,8 @@ struct ss_param_count {
     /* elements of one weight of each shape among the linear layers; for a rank the largest of its chunks */
     double shapes;
     int tensors; /* tensors that hold all parameters; FSDP has one flat tensor a layer */
+    /* tensors that the rank steps, whole or in part: of experts counted apart, and of all others; filled for a whole rank only */
+    double expert_steps, steps;
 };
 struct ss_rank_cost {
     struct ss_layer_set *set;
@@ -170,6 +172,12 @@ struct ss_ddp_walk {
 /* Gives the next bucket, of the experts' parameters or of all others; returns 0 with what is left behind all
  * layers, which may be nothing. */
 int ss_ddp_next(struct ss_ddp_walk *w, int experts, struct ss_ddp_bucket *bucket);
+
+/* Returns the parameters of a bucket. Megatron-LM has one size for experts and others, from the `ranks` that reduce the others; frameworks
+ * that set a size know no ranks. */
+double ss_ddp_bucket_size(const struct ss_job *job, const struct ss_stack *stack, double ranks);
+/* Returns about how many buckets of `size` parameters (0: of all) a chunk's tensors make. */
+double ss_ddp_buckets(int tensors, double params, double size);
 
 /* Returns 1 when all transformer layers of a job are of one kind. */
 int ss_layers_alike(const struct ss_job *job);
