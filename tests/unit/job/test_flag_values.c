@@ -104,6 +104,19 @@ static void test_experts(void)
     check("--window-size (128,0)", SS_OK, "");
 }
 
+/* Layer 64 is bit 0 of the second word. */
+static void test_noop_layers(void)
+{
+    static const char text[] = L8B "--noop-layers 0,63,64,130";
+    struct ss_asked asked;
+
+    CU_ASSERT_EQUAL_FATAL(parse_text(&asked, text, sizeof text - 1, "job", NULL), 0);
+    CU_ASSERT_EQUAL(asked.noop_layers.n, 131);
+    CU_ASSERT_EQUAL(asked.noop_layers.bits[0], 1 | (uint64_t)1 << 63);
+    CU_ASSERT_EQUAL(asked.noop_layers.bits[1], 1);
+    CU_ASSERT_EQUAL(asked.noop_layers.bits[2], 1 << 2);
+}
+
 /* Lists of layers: "([0]*3+[1]*58)" has 3 and 58. */
 static void test_layer_lists(void)
 {
@@ -239,6 +252,7 @@ SUITE(flag_values)
                            {"words", test_words},
                            {"experts", test_experts},
                            {"lists of layers", test_layer_lists},
+                           {"layers that compute nothing", test_noop_layers},
                            {"layouts of a pipeline", test_layouts},
                            {"packed documents", test_packed},
                            {"nodes", test_nodes},
