@@ -19,27 +19,55 @@ struct found {
     int kind;        /* enum ss_change_kind */
     struct ss_advice advice;
 };
-/* What became of a change. */
+/* What became of a change, or of the job without one. */
 struct trial {
     int status; /* of run_words */
     int runs;
     struct found found; /* words "": it does not apply */
+    struct ss_side side;
+    int level; /* of the job without changes */
+    struct ss_pair_band pairs;
 };
 struct advisor {
     const struct ss_scenario *base;
     struct ss_run_options quick, whole;
     struct ss_explanation *out;
     struct ss_pair_band pairs;
-    struct ss_pool pool; /* the changes of the table as run_change runs them, and once more as `run` would */
+    struct ss_pool pool; /* the items of enum item */
     struct ss_crew *crew;
-    struct trial *trial; /* [of as many] */
+    struct trial *trial; /* [rows of the table] */
     int *item;
-    int *early, nearly; /* changes that will probably be run again, the last one first */
+    int *early, nearly;   /* items that will probably be asked for, the last one first */
+    int tried;            /* rows that were run at the level of the job */
+    struct found best[2]; /* of these the two fastest that may be put together; words "": none */
     enum ss_change_aim aim;
+    int level;              /* of the job without changes; -1: not known yet */
     struct ss_changed from; /* the job without changes */
     struct found *found;    /* changes that make the job faster and do not make it too large */
     size_t n;
 };
+
+/* Items of the crew: rows of the table at the level that was asked for, or by flows; once more as `run` would run them; the job without a
+ * change; and two rows together. */
+static int by_flows(int row)
+{
+    return ss_change_count() + row;
+}
+
+static int whole_of(int row)
+{
+    return 2 * ss_change_count() + row;
+}
+
+static int base_item(void)
+{
+    return 3 * ss_change_count();
+}
+
+static int pair_of(int row, int other)
+{
+    return base_item() + 1 + row * ss_change_count() + other;
+}
 
 /* Runs a changed job. Returns 1 if it ran and has a side, 0 if it was refused. */
 static int run_changed(const struct advisor *a, const struct ss_run_options *how, const struct ss_request *r,
@@ -68,19 +96,18 @@ static int run_changed(const struct advisor *a, const struct ss_run_options *how
 /* Adds words to `from` and runs the job. Returns what run_changed returns. *told gets the words that
  * people write for them. */
 static int run_words(const struct advisor *a, const struct ss_run_options *how, const struct ss_changed *from,
-                     const char *words, const char *told, struct ss_advice *out, struct ss_error *err)
+                     const char *words, const char *told, struct ss_advice *out, struct ss_side *side,
+                     struct ss_error *err)
 {
     struct ss_changed c;
-    struct ss_side side;
     int rc = ss_change_apply(from, words, &c);
 
     if (rc)
         return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory for a changed job") : 0;
-    rc = run_changed(a, how, &c.request, &side, err);
+    rc = run_changed(a, how, &c.request, side, err);
     if (rc > 0) {
         ss_change_tell(a->base, &c.asked.job, told, out->change, sizeof out->change);
-        out->summary = side.summary;
-        ss_sides_judge_by(&a->out->side, &side, &a->pairs, &out->apart);
+        out->summary = side->summary;
     }
     ss_request_free(&c.request);
     return rc;
@@ -98,24 +125,54 @@ static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
            (f->summary.outcome == SS_OUTCOME_NEAR_LIMIT && job->summary.outcome != SS_OUTCOME_FITS);
 }
 
-/* Runs row `item` of the table; rows behind the last one are all of them once more, as `run` would run them. */
-static int run_change(void *ctx, int item, void *answer, struct ss_error *err)
+/* Judges what run_words told, where the job without changes is known. */
+static void judge(const struct advisor *a, const struct ss_side *side, struct ss_advice *out)
+{
+    ss_sides_judge_by(&a->out->side, side, &a->pairs, &out->apart);
+}
+
+/* Writes the words of a row. Returns 0, and "", where the row does not apply. */
+static int row_words(const struct advisor *a, int row, char *words, size_t size)
+{
+    int dp = ss_job_dp(&a->from.asked.job, a->base->world_size);
+    int applies = ss_change_words(row, a->aim, &a->from.asked.job, dp, words, size) != 0;
+    words[0] = applies ? words[0] : 0; /* a change that does not apply may have written some */
+    return applies;
+}
+
+/* Runs the job without a change, as `run` would. */
+static int run_base(const struct advisor *a, struct trial *t, struct ss_error *err)
+{
+    struct ss_run run;
+    SS_TRY(ss_run_scenario(a->base, &a->whole, &run, err));
+    ss_side_fill(&run, a->out->side.name, &t->side);
+    t->level = run.result->level;
+    ss_run_free(&run);
+    return ss_side_pairs(&t->side, a->whole.bands, &t->pairs, err);
+}
+
+static int run_item(void *ctx, int item, void *answer, struct ss_error *err)
 {
     struct advisor *a = ctx;
     struct trial *t = answer;
-    int dp = ss_job_dp(&a->from.asked.job, a->base->world_size), runs = a->out->runs;
-    int i = item % ss_change_count();
-    const struct ss_run_options *how = item < ss_change_count() ? &a->quick : &a->whole;
+    int rows = ss_change_count(), runs = a->out->runs, pair = item - base_item() - 1;
+    int row = pair < 0 ? item % rows : pair / rows;
+    struct ss_run_options how = pair >= 0 || item >= whole_of(0) ? a->whole : a->quick;
     struct found *f = &t->found;
+    char words[2 * sizeof f->words];
 
-    f->change = i;
-    f->kind = ss_change_kind(i);
-    if (!ss_change_words(i, a->aim, &a->from.asked.job, dp, f->words, sizeof f->words)) {
-        f->words[0] = 0; /* a change that does not apply may have written some */
+    if (pair == -1)
+        return run_base(a, t, err);
+    how.plan.level = item >= by_flows(0) && item < whole_of(0) ? SS_LEVEL_FLOW : how.plan.level;
+    f->change = row;
+    f->kind = ss_change_kind(row);
+    if (!row_words(a, row, f->words, sizeof f->words))
         return SS_OK;
-    }
-    ss_copy(f->advice.note, sizeof f->advice.note, ss_change_note(i) ? ss_change_note(i) : "");
-    t->status = run_words(a, how, &a->from, f->words, f->words, &f->advice, err);
+    size_t used = (size_t)snprintf(words, sizeof words, "%s", f->words);
+    if (pair >= 0 && (words[used++] = ' ', !row_words(a, pair % rows, words + used, sizeof words - used)))
+        return SS_OK;
+    ss_copy(f->advice.note, sizeof f->advice.note, ss_change_note(row) ? ss_change_note(row) : "");
+    t->status = run_words(a, &how, &a->from, words, words, &f->advice, &t->side, err);
     t->runs = a->out->runs - runs;
     a->out->runs = runs;
     return t->status < 0 ? t->status : SS_OK;
@@ -123,14 +180,63 @@ static int run_change(void *ctx, int item, void *answer, struct ss_error *err)
 
 /* ---- what workers that would idle begin ---- */
 
-static void on_change(void *ctx, int item, const void *answer)
+static int faster(const void *pa, const void *pb)
+{
+    const struct ss_advice *a = &((const struct found *)pa)->advice, *b = &((const struct found *)pb)->advice;
+
+    if (a->summary.iteration_s != b->summary.iteration_s)
+        return a->summary.iteration_s < b->summary.iteration_s ? -1 : 1;
+    return strcmp(a->change, b->change);
+}
+
+/* Returns 1 if a flag of `words` is also in `before`: one would beat the other. */
+static int shares_flag(const char *before, const char *words)
+{
+    for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        for (const char *at = before; !strncmp(p, "--", 2) && (at = strstr(at, "--")) != NULL; at += 2)
+            if (!strncmp(at, p, n) && (at[n] == ' ' || !at[n]))
+                return 1;
+    }
+    return 0;
+}
+
+/* Keeps a change if it is one of the two fastest that may be put together. */
+static void see(struct advisor *a, const struct found *f)
+{
+    for (int i = 0; i < 2; i++)
+        if (!a->best[i].words[0] || faster(f, &a->best[i]) < 0) {
+            a->best[1] = i ? a->best[1] : a->best[0];
+            a->best[i] = *f;
+            return;
+        }
+}
+
+/* Returns whether the job went to another level by itself, as far as is known. */
+static int is_by_flows(const struct advisor *a)
+{
+    return a->level >= 0 && a->level != a->quick.plan.level;
+}
+
+/* A change that helps is likely to be run as `run` would, and when all were tried the two fastest together. */
+static void on_item(void *ctx, int item, const void *answer)
 {
     struct advisor *a = ctx;
     const struct trial *t = answer;
-    const struct ss_summary *s = &t->found.advice.summary;
-    if (item < ss_change_count() && t->status > 0 && t->found.kind != SS_CHANGE_SPLIT &&
-        s->outcome != SS_OUTCOME_TOO_LARGE && helps(&t->found.advice, a->out->side.summary.iteration_s))
-        a->early[a->nearly++] = ss_change_count() + item;
+    const struct found *f = &t->found;
+    if (item >= whole_of(0) || (item >= by_flows(0)) != is_by_flows(a))
+        return;
+    if (t->status > 0 && f->kind != SS_CHANGE_SPLIT && f->advice.summary.outcome != SS_OUTCOME_TOO_LARGE &&
+        helps(&f->advice, a->out->side.summary.iteration_s)) {
+        a->early[a->nearly++] = whole_of(f->change);
+        if (f->kind != SS_CHANGE_ARITHMETIC)
+            see(a, f);
+    }
+    if (++a->tried < ss_change_count() || !a->best[1].words[0] ||
+        shares_flag(a->best[0].words, a->best[1].words))
+        return;
+    memmove(a->early + 1, a->early, (size_t)a->nearly++ * sizeof *a->early);
+    a->early[0] = pair_of(a->best[0].change, a->best[1].change);
 }
 
 static int next_early(void *ctx, int worker)
@@ -148,30 +254,22 @@ static int run_changes(struct advisor *a, int n, struct ss_error *err)
 
     a->n = 0;
     for (int i = 0; i < n && !rc; i++) {
-        const struct trial *t = &a->trial[i];
-        const struct found *f = &t->found;
+        struct trial *t = &a->trial[i];
+        struct found *f = &t->found;
         if (!f->words[0])
             continue;
-        x->tried += a->item[i] < ss_change_count();
+        x->tried += a->item[i] < whole_of(0);
         x->runs += t->runs;
         x->refused += t->status == 0;
         x->too_large += t->status > 0 && f->advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
         if (t->status == 0 || f->advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
             continue;
+        judge(a, &t->side, &f->advice);
         x->slower += !helps(&f->advice, x->side.summary.iteration_s);
         if (helps(&f->advice, x->side.summary.iteration_s))
             a->found[a->n++] = *f;
     }
     return rc;
-}
-
-static int faster(const void *pa, const void *pb)
-{
-    const struct ss_advice *a = &((const struct found *)pa)->advice, *b = &((const struct found *)pb)->advice;
-
-    if (a->summary.iteration_s != b->summary.iteration_s)
-        return a->summary.iteration_s < b->summary.iteration_s ? -1 : 1;
-    return strcmp(a->change, b->change);
 }
 
 static void sort(struct advisor *a)
@@ -203,22 +301,31 @@ static int confirm(struct advisor *a, struct ss_error *err)
 
     a->nearly = 0;
     for (int i = 0; i < n; i++)
-        a->item[i] = ss_change_count() + a->found[i].change;
+        a->item[i] = whole_of(a->found[i].change);
     int rc = run_changes(a, n, err);
     sort(a);
     return rc;
 }
 
-/* Returns 1 if a flag of `words` is also in `before`: one would beat the other. */
-static int shares_flag(const char *before, const char *words)
+/* Runs the first n of the kept changes and one more together, whose words are `more`. Returns what run_words returns. */
+static int run_together(struct advisor *a, int n, int first, int row, const char *more, struct ss_advice *out,
+                        struct ss_error *err)
 {
-    for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
-        size_t n = strcspn(p, " ");
-        for (const char *at = before; !strncmp(p, "--", 2) && (at = strstr(at, "--")) != NULL; at += 2)
-            if (!strncmp(at, p, n) && (at[n] == ' ' || !at[n]))
-                return 1;
+    struct trial *t = a->trial;
+    int status;
+    if (n > 1) {
+        status = run_words(a, &a->whole, &a->from, more, more, out, &t->side, err);
+    } else { /* two of them a worker may have begun */
+        int item = pair_of(first, row);
+        SS_TRY(ss_pool_deal(a->crew, &item, 1, t, err));
+        status = t->status;
+        a->out->runs += t->runs;
+        *out = t->found.advice;
+        out->note[0] = 0;
     }
-    return 0;
+    if (status > 0)
+        judge(a, &t->side, out);
+    return status;
 }
 
 /* Adds changes one after the other, and keeps each that still helps and fits as surely as the job. */
@@ -228,7 +335,7 @@ static int put_together(struct advisor *a, struct ss_error *err)
     struct ss_advice all = {.change = ""};
     char words[sizeof all.change] = "";
     double best = x->side.summary.iteration_s;
-    int n = 0;
+    int n = 0, first = 0;
 
     for (size_t i = 0; i < a->n; i++) {
         const struct found *f = &a->found[i];
@@ -237,7 +344,7 @@ static int put_together(struct advisor *a, struct ss_error *err)
         if (f->kind == SS_CHANGE_ARITHMETIC || shares_flag(words, f->words) ||
             snprintf(more, sizeof more, "%s%s%s", words, n ? " " : "", f->words) >= (int)sizeof more)
             continue;
-        int rc = n ? run_words(a, &a->whole, &a->from, more, more, &next, err) : 1;
+        int rc = n ? run_together(a, n, first, f->change, more, &next, err) : 1;
         next = n ? next : f->advice; /* that of the first one is known */
         if (rc < 0)
             return rc;
@@ -246,6 +353,7 @@ static int put_together(struct advisor *a, struct ss_error *err)
         best = next.summary.iteration_s;
         all = next;
         ss_copy(words, sizeof words, more);
+        first = n ? first : f->change;
         n++;
     }
     if (n > 1)
@@ -261,28 +369,45 @@ static int open_crew(struct advisor *a, const struct ss_workers *workers, struct
                                            .team = workers->team,
                                            .stop = workers->stop,
                                            .stop_ctx = workers->stop_ctx},
-                               .nitems = 2 * (int)n,
+                               .nitems = pair_of((int)n, 0),
                                .size = sizeof *a->trial,
-                               .work = run_change,
+                               .work = run_item,
                                .ahead = next_early,
-                               .on_item = on_change,
+                               .on_item = on_item,
                                .ctx = a};
     a->trial = ss_calloc(n, sizeof *a->trial);
     a->item = ss_calloc(n, sizeof *a->item);
-    a->early = ss_calloc(n, sizeof *a->early);
+    a->early = ss_calloc(2 * n + 1, sizeof *a->early);
     a->found = ss_calloc(n, sizeof *a->found);
     return a->trial && a->item && a->early && a->found ? ss_pool_open(&a->pool, &a->crew, err)
                                                        : ss_nomem(err);
 }
 
-static int find_faster(struct advisor *a, const struct ss_workers *workers, struct ss_error *err)
+/* Runs the job without changes, beside which workers begin the changes as if it stayed at the level that was asked for. */
+static int find_base(struct advisor *a, struct ss_error *err)
+{
+    int item = base_item(), rc;
+    for (int i = ss_change_count(); i-- > 0;)
+        a->early[a->nearly++] = i;
+    rc = ss_pool_deal(a->crew, &item, 1, a->trial, err);
+    if (rc)
+        return rc;
+    a->out->side = a->trial->side;
+    a->pairs = a->trial->pairs;
+    a->level = a->trial->level;
+    if (is_by_flows(a))
+        a->nearly = a->tried = a->best[0].words[0] = a->best[1].words[0] = 0;
+    return SS_OK;
+}
+
+static int find_faster(struct advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
-    int rc = open_crew(a, workers, err);
+    int rc;
 
     for (int i = 0; i < ss_change_count(); i++)
-        a->item[i] = i;
-    SS_THEN(rc, run_changes(a, ss_change_count(), err));
+        a->item[i] = is_by_flows(a) ? by_flows(i) : i;
+    rc = run_changes(a, ss_change_count(), err);
     sort(a);
     drop_splits(a);
     SS_THEN(rc, confirm(a, err));
@@ -308,7 +433,10 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
 
     for (int i = 0; i < n && !rc; i++) {
         struct ss_advice *f = &x->advice[x->nadvice];
-        int ran = run_words(a, &a->whole, &a->from, fixes[i].change, fixes[i].change, f, err);
+        struct ss_side side;
+        int ran = run_words(a, &a->whole, &a->from, fixes[i].change, fixes[i].change, f, &side, err);
+        if (ran > 0)
+            judge(a, &side, f);
         ss_copy(f->change, sizeof f->change, fixes[i].change);
         x->nadvice += ran > 0;
         rc = ran < 0 ? ran : SS_OK;
@@ -316,24 +444,25 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
     return rc;
 }
 
-int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim,
+int ss_advise(const struct ss_scenario *base, int level, const struct ss_run_options *options, int aim,
               struct ss_explanation *out, struct ss_error *err)
 {
-    struct advisor a = {.base = run->scenario, .out = out, .aim = (enum ss_change_aim)aim};
+    struct advisor a = {.base = base, .out = out, .aim = (enum ss_change_aim)aim, .level = level};
 
-    SS_TRY(ss_side_pairs(&out->side, options->bands, &a.pairs, err));
+    SS_TRY(level < 0 ? SS_OK : ss_side_pairs(&out->side, options->bands, &a.pairs, err));
     SS_TRY(ss_change_start(a.base, &a.from, err));
     a.quick = (struct ss_run_options){.engine = SS_ENGINE_NATIVE,
                                       .unchecked = 1,
                                       .bands = options->bands,
                                       .plan = options->plan,
                                       .level_choice = SS_LEVEL_BLIND};
-    a.quick.plan.level = run->result->level;
     a.whole = *options;
     a.whole.open_compute = 0;
     a.whole.unchecked = 1;
-    int rc = out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err)
-                                                               : find_faster(&a, &options->workers, err);
+    int rc = open_crew(&a, &options->workers, err);
+    SS_THEN(rc, level < 0 ? find_base(&a, err) : SS_OK);
+    SS_THEN(rc,
+            out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err) : find_faster(&a, err));
     ss_pool_close(a.crew);
     free(a.found);
     free(a.trial);

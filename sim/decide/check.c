@@ -351,7 +351,7 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
         (out->verdict == SS_CHECK_SLOWER || out->verdict == SS_CHECK_FASTER)) {
         rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE
                  ? SS_OK
-                 : ss_advise(run, options, SS_CHANGE_FOR_TIME, &out->help, err);
+                 : ss_advise(run->scenario, run->result->level, options, SS_CHANGE_FOR_TIME, &out->help, err);
         SS_THEN(rc, ss_check_suspects(run, options, out, err));
         out->runs += out->help.runs;
     }

@@ -145,7 +145,7 @@ int ss_explain(const struct ss_run *run, const struct ss_run_options *options, s
     int rc = ss_elasticities_find(run->scenario, &quick, out->elasticity, err);
     for (int e = 0; e < SS_ELASTICITIES; e++)
         out->runs += isnan(out->elasticity[e]) ? 0 : 2;
-    return rc ? rc : ss_advise(run, options, SS_CHANGE_FOR_TIME, out, err);
+    return rc ? rc : ss_advise(run->scenario, run->result->level, options, SS_CHANGE_FOR_TIME, out, err);
 }
 
 /* ---- the card ---- */

@@ -411,7 +411,7 @@ static int find_notes(const struct ss_find_state *x, const struct ss_request *ba
     if (i >= 0)
         rc = ss_warnings_behind(base, words, &how, &f->warnings, err);
     if (!rc && i >= 0 && !x->options->best_only) {
-        rc = refused ? refused : ss_find_advise(s, x->options, &f->advice, err);
+        rc = refused ? refused : ss_find_advise(s, p->summary.iteration_s, x->options, &f->advice, err);
         if (refused && err)
             *err = why;
     }

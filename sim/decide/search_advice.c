@@ -8,22 +8,8 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
-static int advise(const struct ss_scenario *s, const struct ss_run_options *options,
-                  struct ss_explanation *out, struct ss_error *err)
-{
-    struct ss_run run;
-    int rc = ss_run_scenario(s, options, &run, err);
-
-    if (rc)
-        return rc;
-    ss_side_fill(&run, "the best", &out->side);
-    rc = ss_advise(&run, options, SS_CHANGE_BESIDE, out, err);
-    ss_run_free(&run);
-    return rc;
-}
-
-int ss_find_advise(const struct ss_scenario *s, const struct ss_find_options *o, struct ss_explanation **out,
-                   struct ss_error *err)
+int ss_find_advise(const struct ss_scenario *s, double seconds, const struct ss_find_options *o,
+                   struct ss_explanation **out, struct ss_error *err)
 {
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE,
                                      .unchecked = 1,
@@ -35,7 +21,9 @@ int ss_find_advise(const struct ss_scenario *s, const struct ss_find_options *o,
         return ss_nomem(err);
     if (!options.workers.n && !options.workers.team)
         options.workers.n = ss_pool_cores();
-    int rc = advise(s, &options, x, err);
+    ss_copy(x->side.name, sizeof x->side.name, "the best");
+    x->side.summary.iteration_s = seconds;
+    int rc = ss_advise(s, -1, &options, SS_CHANGE_BESIDE, x, err);
     if (rc)
         free(x);
     else

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/advise.h"
+#include "stepsim/compare.h"
 #include "stepsim/explain.h"
 #include "stepsim/import.h"
+#include "study/changes.h"
 #include "suite.h"
 
 #define SMALL "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 32 --sequence-parallel "
@@ -92,6 +95,41 @@ static void test_jobs(void)
         CU_ASSERT(x.term[SS_TERM_IDEAL] > 0 && x.term[SS_TERM_BELOW_PEAK] > 0);
         CU_ASSERT(x.nadvice > 0);
         check_advice(jobs[j], &x);
+        ss_run_free(&run);
+        ss_scenario_free(s);
+    }
+}
+
+/* A job that is run beside its changes has those of one that was run before, by any number of workers, also where it goes to flows by itself,
+ * which nobody knows when the changes begin. */
+static void test_run_beside(void)
+{
+    static const char *const of[] = {
+        H800 SMALL "--tp 2 --pp 4 --recompute full",
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 32 --tp 2 --cp 4 "
+        "--recompute full "
+        "--fsdp full",
+    };
+    for (size_t j = 0; j < 2 * SS_ARRAY_LEN(of); j++) {
+        const struct ss_run_options options = {.unchecked = 1, .workers.n = j % 2 ? 3 : 1};
+        struct ss_scenario *s = make(of[j / 2], "");
+        struct ss_explanation known = {0}, x = {.side.name = "x"};
+        struct ss_run run;
+        CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+        CU_ASSERT_EQUAL(run.result->level, j / 2 ? SS_LEVEL_FLOW : SS_LEVEL_CHUNK);
+        ss_side_fill(&run, "x", &known.side);
+        x.side.summary.iteration_s = run.summary.iteration_s;
+        CU_ASSERT_EQUAL(ss_advise(s, run.result->level, &options, SS_CHANGE_FOR_TIME, &known, NULL), 0);
+        CU_ASSERT_EQUAL(ss_advise(s, -1, &options, SS_CHANGE_FOR_TIME, &x, NULL), 0);
+        CU_ASSERT(known.nadvice > 1 && known.together.change[0]);
+        CU_ASSERT(!memcmp(&x.side, &known.side, sizeof x.side));
+        CU_ASSERT(!memcmp(&x.together, &known.together, sizeof x.together));
+        CU_ASSERT_EQUAL(x.runs, known.runs);
+        CU_ASSERT_EQUAL(x.tried, known.tried);
+        CU_ASSERT_EQUAL(x.slower, known.slower);
+        CU_ASSERT_EQUAL_FATAL(x.nadvice, known.nadvice);
+        for (int i = 0; i < x.nadvice; i++)
+            CU_ASSERT(!memcmp(&x.advice[i], &known.advice[i], sizeof *x.advice));
         ss_run_free(&run);
         ss_scenario_free(s);
     }
@@ -208,9 +246,13 @@ static void test_largest(void)
 
 SUITE(explain)
 {
-    CU_TestInfo tests[] = {
-        {"jobs", test_jobs},           {"elasticities", test_elasticities}, {"by hand", test_by_hand},
-        {"too large", test_too_large}, {"largest terms", test_largest},     CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"jobs", test_jobs},
+                           {"elasticities", test_elasticities},
+                           {"by hand", test_by_hand},
+                           {"run beside its changes", test_run_beside},
+                           {"too large", test_too_large},
+                           {"largest terms", test_largest},
+                           CU_TEST_INFO_NULL};
 
     return suite_run("explain", NULL, NULL, tests);
 }

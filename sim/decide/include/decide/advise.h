@@ -6,9 +6,10 @@
 
 #include "stepsim/explain.h"
 
-/* Fills in the changes that help in *out, whose `side` is the run's already. `aim` is an ss_change_aim: all changes for
- * time, or those beside the layout. Errors: those of ss_explain. */
-int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim,
+/* Fills in the changes that help in *out, whose `side` is that of a run of the job at `level` already. level -1: the job is run here, too,
+ * beside its changes; `side` has a name, and about the seconds. `aim` is an ss_change_aim: all changes for time, or those beside the layout.
+ * Errors: those of ss_explain. */
+int ss_advise(const struct ss_scenario *s, int level, const struct ss_run_options *options, int aim,
               struct ss_explanation *out, struct ss_error *err);
 /* Writes a number of changes, each with its time and memory. */
 void ss_advice_text(const struct ss_explanation *x, FILE *out);

@@ -368,9 +368,9 @@ int ss_find_known_wants(struct ss_find_round *round, const struct ss_find_cluste
                         const struct ss_find_leaf *leaf, int stays, int *rc, struct ss_error *err);
 
 /* ---- search_advice.c ---- */
-/* Finds the changes that help a job and leave its layout as it is. The caller frees *out with free. Errors: those of ss_explain. */
-int ss_find_advise(const struct ss_scenario *s, const struct ss_find_options *o, struct ss_explanation **out,
-                   struct ss_error *err);
+/* Finds the changes that help a job of about so many seconds and leave its layout as it is. The caller frees *out with free. Errors: those of ss_explain. */
+int ss_find_advise(const struct ss_scenario *s, double seconds, const struct ss_find_options *o,
+                   struct ss_explanation **out, struct ss_error *err);
 
 /* ---- search_rank.c ---- */
 /* Orders the leaves by their bounds of the time: the best of each cluster, then the second of each, and so on. So all
