@@ -71,9 +71,7 @@ int ss_homes_place(struct ss_deal *d, int worker)
         }
     if (i >= 0)
         return i;
-    while (d->given[d->last])
-        d->last--;
-    return d->last;
+    return d->next;
 }
 
 void ss_homes_take(struct ss_crew *c, int item, int worker)

@@ -203,7 +203,6 @@ static int find_homes(struct ss_deal *d, struct ss_error *err)
         return SS_OK;
     ss_ahead_claim(d);
     d->left = d->ntodo;
-    d->last = d->ntodo - 1;
     d->given = ss_calloc((size_t)d->ntodo + 1, 1);
     return d->given && !(pool->home && ss_homes_find(d)) ? SS_OK : ss_nomem(err);
 }

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "suite.h"
+#include "workers/deal.h"
 #include "workers/pool.h"
 
 enum { ITEMS = 200 };
@@ -97,6 +98,40 @@ static uint64_t half_of(void *ctx, int item)
 {
     (void)ctx;
     return item >= ITEMS / 2 ? 2 : 0; /* not those of workers */
+}
+
+static uint64_t quarter_of(void *ctx, int item)
+{
+    (void)ctx;
+    return (uint64_t)item / 4;
+}
+
+/* A worker whose homes are dealt out goes on with the first item that is left, for lists begin with what takes long. */
+static void test_no_home_left(void)
+{
+    const int items[] = {0, 1, 2, 3, 4, 5, 6, 7}, workers[] = {0, 1, 1, 1, 1, 1, 0},
+              places[] = {0, 4, 5, 6, 7, 1, 2};
+    const struct ss_pool pool = {.home = quarter_of};
+    struct ss_worker two[2] = {{0}};
+    struct ss_crew crew = {.pool = &pool, .nworkers = 2, .workers = two};
+    int todo[8], n = 8;
+    char given[9] = {0};
+    for (int i = 0; i < n; i++)
+        todo[i] = i;
+    struct ss_deal d = {
+        .crew = &crew, .items = items, .n = n, .todo = todo, .ntodo = n, .failed = n, .given = given};
+    CU_ASSERT_FATAL(ss_homes_find(&d) == 0);
+    for (size_t i = 0; i < SS_ARRAY_LEN(workers); i++) {
+        while (given[d.next])
+            d.next++;
+        int at = ss_homes_place(&d, workers[i]);
+        CU_ASSERT_EQUAL(at, places[i]);
+        given[at] = 1;
+    }
+    free(d.home);
+    free(d.follow);
+    free(crew.homes.home);
+    ss_map_free(&crew.homes.at);
 }
 
 /* Two workers begin with the first item of their homes; without homes, with the first two items. */
@@ -410,6 +445,7 @@ SUITE(pool)
 {
     CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
                            {"homes of items", test_homes},
+                           {"who has no home left", test_no_home_left},
                            {"the lowest error", test_errors},
                            {"a worker that dies", test_deaths},
                            {"many that die", test_deaths_in_a_row},

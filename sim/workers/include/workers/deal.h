@@ -54,9 +54,8 @@ struct ss_deal {
     void *answers;
     int *todo; /* [ntodo]: places in the list whose answers are not in the journal */
     int ntodo;
-    int next, last,
-        left;    /* indices into todo of the first and last place never dealt out, and how many there are */
-    char *given; /* [ntodo]: 1: it was dealt out */
+    int next, left;    /* index into todo of the first place never dealt out, and how many there are */
+    char *given;       /* [ntodo]: 1: it was dealt out */
     int nhomes, fresh; /* the homes of these places, and the first that may have no worker yet */
     int *home;         /* [nhomes]: indices of the crew's homes; NULL: items go in their order */
     int *follow;       /* [ntodo]: index into todo of the next place with that home; -1: none */
