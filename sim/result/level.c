@@ -13,15 +13,21 @@
 /* Half of the tolerance: either may wait for the other. */
 #define MATTERS (SS_LEVEL_TOLERANCE / 2)
 
+/* Whether communicators of a rank may be busy while others are, all of them: two passes, or experts and the shared one, run at once. */
+static int run_at_once(const struct ss_job *job)
+{
+    return job->moe.overlap || job->moe.shared_expert_overlap;
+}
+
 /* Whether the communicator may be busy while compute, or another one of the same rank, is. */
 static int runs_beside(const struct ss_job *job, int comm)
 {
     switch (comm) {
     case SS_COMM_FSDP:
     case SS_COMM_EXPERT_FSDP: return 1;
-    case SS_COMM_CP: return ss_job_cp_in_ring(job) || job->moe.overlap || job->moe.shared_expert_overlap;
-    case SS_COMM_TP: return job->tp_comm_overlap || job->moe.overlap || job->moe.shared_expert_overlap;
-    default: return job->moe.overlap || job->moe.shared_expert_overlap;
+    case SS_COMM_CP: return ss_job_cp_in_ring(job) || run_at_once(job);
+    case SS_COMM_TP: return job->tp_comm_overlap || run_at_once(job);
+    default: return run_at_once(job);
     }
 }
 
@@ -153,8 +159,9 @@ static int beside_shards(const struct ss_run *run, double *wait)
     return shares[SS_COMM_FSDP].inside || shares[SS_COMM_EXPERT_FSDP].inside ? longest : -1;
 }
 
-/* Fills what is in doubt about a communicator, `first` being one before it that leaves its nodes, too, or -1. */
-static void doubt_comm(const struct ss_run *run, int comm, int first, struct ss_level_doubt *d)
+/* Fills what is in doubt about a communicator, `first` being one before it that leaves its nodes, too, and `within` one that has several
+ * members on a node, too, or -1. */
+static void doubt_comm(const struct ss_run *run, int comm, int first, int within, struct ss_level_doubt *d)
 {
     const struct ss_plan *plan = run->plan;
     const struct ss_share *share = &plan->shares[comm];
@@ -173,6 +180,9 @@ static void doubt_comm(const struct ss_run *run, int comm, int first, struct ss_
     else if ((share->across || share->inside) && apart(run) > MATTERS)
         snprintf(d->what, sizeof d->what, "members of %s begin apart, as far as their optimizers differ",
                  name);
+    else if (share->inside && within >= 0 && run_at_once(plan->job))
+        snprintf(d->what, sizeof d->what, "%s and %s share %ss inside nodes", ss_comm_facts(within)->name,
+                 name, ss_platform_fabric(plan->platform));
     else if (link && lost > MATTERS) {
         snprintf(d->what, sizeof d->what, "%s shares links, as %s, with pipeline and data-parallel transfers",
                  name, link->link.name);
@@ -206,12 +216,13 @@ static void add_doubt(struct ss_level_doubt *all, const struct ss_level_doubt *d
 struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
 {
     struct ss_level_doubt all = {.what = ""};
-    int first = -1;
+    int first = -1, within = -1;
     for (int comm = 0; comm < SS_COMM_COUNT && (!all.what[0] || all.beside); comm++) {
         struct ss_level_doubt d = {.what = ""};
-        doubt_comm(run, comm, first, &d);
+        doubt_comm(run, comm, first, within, &d);
         add_doubt(&all, &d);
         first = run->plan->shares[comm].across ? comm : first;
+        within = run->plan->shares[comm].inside ? comm : within;
     }
     if (!all.what[0] || all.beside) {
         struct ss_level_doubt d = {.what = ""};

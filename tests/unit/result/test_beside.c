@@ -130,9 +130,39 @@ static void test_law(void)
     CU_ASSERT(off >= 5);
 }
 
+/* Where a forward and a backward run at once, tensor ranks' collectives meet experts' in all slots: the run asks flows of all of them, with
+ * data-parallel transfers beside and without, and has their time. */
+static void test_two_passes(void)
+{
+    static const char *const overlaps[] = {"", "--overlap-grad-reduce --overlap-param-gather"};
+    const struct ss_run_options how = {.engine = SS_ENGINE_NATIVE};
+
+    for (int i = 0; i < 2; i++) {
+        char line[600];
+        struct made m;
+        struct ss_run run;
+        snprintf(line, sizeof line,
+                 "--platform h800 --nodes 2 --model qwen3-235b-a22b --num-layers 4 --bf16 --seq 4096 --mbs 1 "
+                 "--sequence-parallel --tp 2 --ep 16 --etp 1 --gbs 64 --use-distributed-optimizer "
+                 "--moe-grouped-gemm --moe-token-dispatcher-type flex --overlap-moe-expert-parallel-comm %s",
+                 overlaps[i]);
+        make(line, &m);
+        CU_ASSERT(!m.doubt.beside);
+        CU_ASSERT(strstr(m.doubt.what, i ? "data-parallel" : "tp and ep share NVLinks inside nodes") != NULL);
+        CU_ASSERT_EQUAL_FATAL(ss_run_scenario(m.scenario, &how, &run, NULL), 0);
+        CU_ASSERT_EQUAL(run.plan->level, SS_LEVEL_FLOW);
+        CU_ASSERT_DOUBLE_EQUAL(run.result->iteration_s / seconds(&m, m.all), 1, 1e-9);
+        CU_ASSERT(run.result->iteration_s > (1 + SS_LEVEL_TOLERANCE) * m.run.result->iteration_s);
+        ss_run_free(&run);
+        end(&m);
+    }
+}
+
 SUITE(beside)
 {
-    CU_TestInfo tests[] = {
-        {"which slots have flows", test_slots}, {"as flows of all slots", test_law}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"which slots have flows", test_slots},
+                           {"as flows of all slots", test_law},
+                           {"two passes at once", test_two_passes},
+                           CU_TEST_INFO_NULL};
     return suite_run("slots beside data-parallel transfers", NULL, NULL, tests);
 }
