@@ -23,7 +23,7 @@ LLAMA_8B = """--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-a
     --num-query-groups 8 --kv-channels 128 --seq-length 8192 --max-position-embeddings 8192 --position-embedding-type rope
     --attention-dropout 0.0 --hidden-dropout 0.0 --swiglu --normalization RMSNorm --attention-backend fused
     --untie-embeddings-and-output-weights --disable-bias-linear --micro-batch-size 1 --global-batch-size 128 --clip-grad 1.0
-    --bf16 --cross-entropy-loss-fusion --empty-unused-memory-level 1 --use-distributed-optimizer --overlap-grad-reduce
+    --calculate-per-token-loss --bf16 --cross-entropy-loss-fusion --empty-unused-memory-level 1 --use-distributed-optimizer --overlap-grad-reduce
     --overlap-param-gather --fp8-format hybrid --fp8-param-gather --tensor-model-parallel-size 1 --context-parallel-size 1
     --sequence-parallel --tokenizer-type NullTokenizer --vocab-size 128256 --nodes 1 --gpus-per-node 8"""
 DEEPSEEK_V3 = """--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 --kv-channels 128
@@ -58,7 +58,7 @@ JOBS = {
         --global-batch-size 256 --clip-grad 1.0 --bf16 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 4
         --expert-model-parallel-size 8 --use-distributed-optimizer --sequence-parallel
         --tokenizer-model tokenizer""", "--platform h100"),
-    "megatron-deepseek-v3-fsdp": ("", "", DEEPSEEK_V3 + """ --nodes 64 --gpus-per-node 8 --tensor-model-parallel-size 1
+    "megatron-deepseek-v3-fsdp": ("", "", DEEPSEEK_V3 + """ --calculate-per-token-loss --nodes 64 --gpus-per-node 8 --tensor-model-parallel-size 1
         --expert-model-parallel-size 8 --overlap-grad-reduce --overlap-param-gather --sequence-parallel --use-flash-attn
         --micro-batch-size 4 --global-batch-size 2048 --no-check-for-nan-in-loss-and-grad
         --recompute-modules=mlp,moe,mla_up_proj,layernorm --tokenizer-type HuggingFaceTokenizer --position-embedding-type rope
