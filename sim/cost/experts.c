@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "cost/load_internal.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
@@ -17,8 +18,8 @@ int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
     return nodes;
 }
 
-int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
-                    struct ss_load_ranks *ranks, struct ss_error *err)
+int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_cache *cache,
+                    struct ss_load_figures *out, struct ss_load_ranks *ranks, struct ss_error *err)
 {
     const struct ss_model *m = &job->model;
     const struct ss_load_input in = {
@@ -39,7 +40,7 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .capacity_factor = job->moe.capacity_factor,
         .pad_to_capacity = job->moe.pad_to_capacity,
     };
-    return ss_load_by_rank(&in, out, ranks, err);
+    return ss_load_by_rank_kept(cache, &in, out, ranks, err);
 }
 
 /* Returns whether the hottest rank (with the scatter of a pass) or the node that gets most tokens has more
@@ -55,14 +56,15 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
                       struct ss_load_figures *figures, struct ss_error *err)
 {
     struct ss_load_ranks none = {NULL, NULL, NULL, NULL};
-    return ss_experts_matrix(job, ep, out, figures, &none, err);
+    return ss_experts_matrix(job, ep, NULL, out, figures, &none, err);
 }
 
-int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
-                      struct ss_load_figures *figures, struct ss_load_ranks *ranks, struct ss_error *err)
+int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_cache *cache,
+                      struct ss_token_spread *out, struct ss_load_figures *figures,
+                      struct ss_load_ranks *ranks, struct ss_error *err)
 {
     struct ss_load_figures load;
-    int status = ss_experts_load(job, ep, &load, ranks, err);
+    int status = ss_experts_load(job, ep, cache, &load, ranks, err);
     *out = (struct ss_token_spread){0};
     if (status)
         return status;

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/load.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/base.h"
+#include "base/cache.h"
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
 
@@ -269,4 +273,64 @@ int ss_load_by_rank(const struct ss_load_input *in, struct ss_load_figures *out,
     if (status == SS_OK)
         *out = f;
     return status;
+}
+
+/* ---- kept loads ---- */
+
+struct kept {
+    struct ss_load_figures figures;
+    double by_rank[]; /* what each rank and node sends and gets, where that was asked for */
+};
+
+/* Copies what each rank and node sends and gets to or from where it is kept. */
+static void copy_ranks(const struct ss_load_input *in, const struct ss_load_ranks *ranks, double *kept,
+                       int back)
+{
+    double *const list[] = {ranks->copies, ranks->tokens, ranks->sources, ranks->node_tokens};
+    for (int i = 0; i < 4; i++) {
+        size_t n = (size_t)(i < 3 ? in->ep : in->nodes) * sizeof **list;
+        memcpy(back ? list[i] : kept + i * in->ep, back ? kept + i * in->ep : list[i], n);
+    }
+}
+
+static struct ss_cache_key key_of(const struct ss_load_input *in, int by_rank)
+{
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_LOAD);
+    struct ss_load_input numbers = *in;
+    numbers.workload = NULL;
+    ss_cache_mix_bytes(&key, &numbers, sizeof numbers);
+    ss_cache_mix(&key, (uint64_t)by_rank);
+    if (in->workload)
+        ss_cache_mix_bytes(&key, in->workload, strlen(in->workload));
+    return key;
+}
+
+int ss_load_by_rank_kept(struct ss_cache *cache, const struct ss_load_input *in, struct ss_load_figures *out,
+                         struct ss_load_ranks *ranks, struct ss_error *err)
+{
+    if (!cache || in->loads)
+        return ss_load_by_rank(in, out, ranks, err);
+    const int by_rank = ranks->sources != NULL;
+    const struct ss_cache_key key = key_of(in, by_rank);
+    struct kept *kept = ss_cache_take(cache, key);
+    if (kept) {
+        *out = kept->figures;
+        if (by_rank)
+            copy_ranks(in, ranks, kept->by_rank, 1);
+        ss_cache_give_back(cache, key);
+        return SS_OK;
+    }
+    SS_TRY(ss_load_by_rank(in, out, ranks, err));
+    const size_t bytes = sizeof *kept + by_rank * (3 * (size_t)in->ep + (size_t)in->nodes) * sizeof(double);
+    kept = malloc(bytes);
+    if (!kept)
+        return SS_OK; /* the next call computes it again */
+    kept->figures = *out;
+    if (by_rank)
+        copy_ranks(in, ranks, kept->by_rank, 0);
+    if (ss_cache_put(cache, key, kept, bytes, free))
+        free(kept);
+    else
+        ss_cache_give_back(cache, key);
+    return SS_OK;
 }

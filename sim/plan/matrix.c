@@ -10,6 +10,7 @@
 struct spreading {
     struct ss_plan *plan;
     struct ss_groups *groups;
+    struct ss_cache *cache;
     struct ss_error *err;
     int gpus, by_layer;
     int *members, n;
@@ -161,19 +162,21 @@ static int find_load(struct spreading *s, int first, const struct ss_group_shape
         g->spread = last->spread;
         return SS_OK;
     }
-    status = ss_experts_matrix(job, g, &g->spread, first == 0 ? &s->plan->load : NULL, &s->ranks, s->err);
+    status = ss_experts_matrix(job, g, s->cache, &g->spread, first == 0 ? &s->plan->load : NULL, &s->ranks,
+                               s->err);
     if (!status && s->by_layer) {
         const struct ss_job own = job_of_stage(s, stage);
-        status = ss_experts_matrix(&own, g, &g->spread, NULL, &s->ranks, s->err);
+        status = ss_experts_matrix(&own, g, s->cache, &g->spread, NULL, &s->ranks, s->err);
     }
     return status;
 }
 
 int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room, int even,
-                            struct ss_error *err)
+                            struct ss_cache *cache, struct ss_error *err)
 {
     struct spreading s = {.plan = plan,
                           .groups = g,
+                          .cache = cache,
                           .err = err,
                           .gpus = ss_platform_gpus_per_node(plan->platform),
                           .members = room};

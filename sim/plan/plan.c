@@ -220,7 +220,8 @@ static int build_groups(struct ss_plan_builder *b, int how, struct ss_error *err
 
 static int spread_tokens(struct ss_plan_builder *b, struct ss_error *err)
 {
-    return b->plan->experts ? ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err)
+    return b->plan->experts ? ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even,
+                                                      b->options->cache, err)
                             : SS_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "cost/load_internal.h"
 #include "job/moe_loads.h"
 #include "scale_job.h"
@@ -53,6 +54,39 @@ static void test_balanced(void)
     CU_ASSERT_EQUAL(f.dropped, 0);
     CU_ASSERT_EQUAL(f.rank.mean, 1.25);
     CU_ASSERT_EQUAL(f.expert_copies, 160 * 64);
+}
+
+/* What a cache keeps is what is computed: of each input its own, with what ranks send and get or without. */
+static void test_kept(void)
+{
+    struct ss_load_input inputs[6] = {deepseek, deepseek, deepseek, deepseek, deepseek, deepseek};
+    struct ss_cache *cache;
+    inputs[1].kind = SS_LOAD_ZIPF;
+    inputs[1].exponent = 0.5;
+    inputs[2].tokens *= 2;
+    inputs[2].capacity_factor = 1.25;
+    inputs[3].nodes = 16;
+    inputs[4].kind = inputs[5].kind = SS_LOAD_WORKLOAD;
+    inputs[4].workload = "W1_hot_expert_set";
+    inputs[5].workload = "W4_source_ragged";
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < 12; i++) {
+            const struct ss_load_input *in = &inputs[i / 2];
+            double room[2][3 * 64 + 16];
+            struct ss_load_figures f[2];
+            memset(room, 0, sizeof room);
+            memset(f, 0, sizeof f);
+            for (int kept = 0; kept < 2; kept++) {
+                double *r = room[kept];
+                struct ss_load_ranks all = {r, r + 64, r + 128, r + 144}, none = {NULL, NULL, NULL, NULL};
+                struct ss_load_ranks *ranks = i % 2 ? &all : &none;
+                CU_ASSERT_EQUAL(ss_load_by_rank_kept(kept ? cache : NULL, in, &f[kept], ranks, NULL), 0);
+            }
+            CU_ASSERT_EQUAL(memcmp(&f[0], &f[1], sizeof f[0]), 0);
+            CU_ASSERT_EQUAL(memcmp(room[0], room[1], sizeof room[0]), 0);
+        }
+    ss_cache_close(cache);
 }
 
 /* C(n - m, k) / C(n, k): none of k of n is among m. */
@@ -558,6 +592,7 @@ static void test_refused(void)
 SUITE(load)
 {
     CU_TestInfo tests[] = {{"balanced", test_balanced},
+                           {"kept", test_kept},
                            {"reach", test_reach},
                            {"group limit", test_group_limit},
                            {"uniform", test_uniform},

@@ -170,7 +170,7 @@ static struct ss_groups groups_of(struct ss_plan *plan, struct ss_routes *routes
     CU_ASSERT_PTR_NOT_NULL_FATAL(room);
     ss_net_init(&net, plan->platform);
     CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, 0, &g, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_groups_spread_tokens(plan, &g, room, 0, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_spread_tokens(plan, &g, room, 0, NULL, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_routes_build(plan, &g, &net, &o, routes, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, routes, &net, 0, 0, &g, room, NULL), 0);
     free(room);
@@ -262,7 +262,7 @@ static void expect_even(struct ss_plan *plan, int two_stages)
     ss_net_init(&net, plan->platform);
     for (struct ss_groups *which = &g;; which = &matrix) {
         CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, 0, which, NULL), 0);
-        CU_ASSERT_EQUAL_FATAL(ss_groups_spread_tokens(plan, which, room, 0, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_groups_spread_tokens(plan, which, room, 0, NULL, NULL), 0);
         CU_ASSERT_PTR_NULL(which->give[0]);
         if (which == &matrix)
             make_even(which, two_stages, plan);

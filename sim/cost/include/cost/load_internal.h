@@ -71,3 +71,8 @@ int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, d
 /* Returns in how many blocks a token has experts where token t chooses the top_k experts behind t top_k,
  * round and round. */
 double ss_load_reach_in_turn(const struct ss_load_input *in, int blocks);
+
+struct ss_cache;
+/* Does what ss_load_by_rank does, and keeps the answer in a cache, which may be NULL; loads of a file are computed each time. */
+int ss_load_by_rank_kept(struct ss_cache *cache, const struct ss_load_input *in, struct ss_load_figures *out,
+                         struct ss_load_ranks *ranks, struct ss_error *err);

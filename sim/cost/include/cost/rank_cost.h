@@ -13,6 +13,8 @@
 #include "stepsim/load.h"
 #include "stepsim/schedule.h"
 
+struct ss_cache;
+
 struct ss_job;
 struct ss_stack;
 
@@ -186,9 +188,10 @@ int ss_layers_alike(const struct ss_job *job);
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
                       struct ss_load_figures *figures, struct ss_error *err);
 /* Does what ss_experts_spread does, and fills the arrays of *ranks: for job->ep ranks and ss_experts_nodes
- * nodes. */
-int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
-                      struct ss_load_figures *figures, struct ss_load_ranks *ranks, struct ss_error *err);
+ * nodes. The load is kept in `cache`, which may be NULL. */
+int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_cache *cache,
+                      struct ss_token_spread *out, struct ss_load_figures *figures,
+                      struct ss_load_ranks *ranks, struct ss_error *err);
 /* Returns the number of nodes that a load deals the ranks to: the group's nodes, or more where the group lies
  * on them unevenly. */
 int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep);

@@ -14,11 +14,14 @@
 
 #include "plan/communicators.h"
 
+struct ss_cache;
+
 /* Sets where the tokens of the expert groups go (`spread` of their shapes) and, where amounts are uneven,
  * `give`, `take` and plan->uneven. The plan has experts, and its groups are built. `room` holds 2 *
- * plan->gpus; `even` as in struct ss_plan_options. */
+ * plan->gpus; `even` as in struct ss_plan_options. Loads are kept in `cache`, which
+ * may be NULL. */
 int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room, int even,
-                            struct ss_error *err);
+                            struct ss_cache *cache, struct ss_error *err);
 
 /* Returns the part of a member's buffer that one flow of a hop of an expert group carries, where amounts are
  * uneven. */
