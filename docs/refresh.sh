@@ -47,7 +47,7 @@ page docs/reference/models.md python3 docs/models.py "$program"
 page docs/reference/bad-inputs.md python3 docs/bad-inputs.py "$program"
 sh tests/consumer/examples.sh "$(dirname "$program")" . --update # docs/reference/api.md
 part cluster docs/guide/schedules.md sh docs/guide/schedules.sh "$program"
-STEPSIM_DATA=$PWD STEPSIM_LIBRARY=$(ls "$(dirname "$program")"/libstepsim.so.* | head -n 1) python3 docs/guide/notebook.py
+STEPSIM_DATA=$PWD STEPSIM_LIBRARY=$(dirname "$program")/libstepsim.so python3 docs/guide/notebook.py
 
 python3 tests/documents.py "$program" . --update # what commands print in README and guide
 part tables docs/design/validation.md sh docs/design/validation-tables.sh "$program"
