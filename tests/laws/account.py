@@ -125,10 +125,16 @@ def counts(answer):
         yield "mfu", "%.10g, with recomputed FLOP %.10g" % (answer["mfu"], answer["hfu"])
 
 
+def busiest(answer):
+    """The stage that the answer describes; of two that are as busy to less than the levels differ by each may name another."""
+    return [labels(stage) for stage in answer["stage_breakdown"]].index(labels(answer["breakdown_ms"]))
+
+
 def figures(answer):
     """What two levels say of the same thing, by name, in ms; `explain` says what the iteration takes with all communication hidden."""
-    out = {"iteration": answer["iteration_ms"], "all communication hidden": answer["iteration_ms"] - answer["exposed_communication_ms"]}
-    out.update(labels(answer["breakdown_ms"]))
+    described = "busiest stage %d, " % busiest(answer)
+    out = {"iteration": answer["iteration_ms"],
+           described + "all communication hidden": answer["iteration_ms"] - answer["exposed_communication_ms"]}
     for stage in answer["stage_breakdown"]:
         out.update({"stage %d, %s" % (stage["stage"], label): ms for label, ms in labels(stage).items()})
     return out
@@ -137,7 +143,7 @@ def figures(answer):
 def furthest(a, b):
     """The name that two levels differ most about, by how much of the iteration, with its sign, and how far their iterations are apart."""
     a, b = figures(a), figures(b)
-    off = {name: (a[name] - b[name]) / b["iteration"] for name in b}
+    off = {name: (a[name] - b[name]) / b["iteration"] for name in b if name in a}
     name = max(off, key=lambda n: abs(off[n]))
     return name, off[name], off["iteration"]
 
