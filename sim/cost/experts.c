@@ -18,8 +18,9 @@ int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
     return nodes;
 }
 
-int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_cache *cache,
-                    struct ss_load_figures *out, struct ss_load_ranks *ranks, struct ss_error *err)
+/* Computes the load of one pass of a layer of experts on a group of this shape; a group without members counts as one node. */
+static int find_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_cache *cache,
+                     struct ss_load_figures *out, struct ss_load_ranks *ranks, struct ss_error *err)
 {
     const struct ss_model *m = &job->model;
     const struct ss_load_input in = {
@@ -64,7 +65,7 @@ int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep,
                       struct ss_load_ranks *ranks, struct ss_error *err)
 {
     struct ss_load_figures load;
-    int status = ss_experts_load(job, ep, cache, &load, ranks, err);
+    int status = find_load(job, ep, cache, &load, ranks, err);
     *out = (struct ss_token_spread){0};
     if (status)
         return status;

@@ -13,7 +13,7 @@
 /* Half of the tolerance: either may wait for the other. */
 #define MATTERS (SS_LEVEL_TOLERANCE / 2)
 
-/* Whether communicators of a rank may be busy while others are, all of them: two passes, or experts and the shared one, run at once. */
+/* Whether two passes, or experts and the shared expert, run at once: all communicators of a rank may then be busy together. */
 static int run_at_once(const struct ss_job *job)
 {
     return job->moe.overlap || job->moe.shared_expert_overlap;
