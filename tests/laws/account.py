@@ -80,6 +80,8 @@ def draw(seed, index):
     words += ["--tp-comm-overlap"] if tp > 1 and "--sequence-parallel" in words and d.chance(0.3) else []
     words += ["--optimizer-cpu-offload"] if d.chance(0.08) else []
     words += ["--cpu-offloading", "--cpu-offloading-num-layers", 1] if pp == 1 and "--recompute" not in words and d.chance(0.08) else []
+    if experts and words[words.index("--ep") + 1] > 1 and "allgather" not in words and "--recompute" not in words and (pp == 1 or vp > 1):
+        words += ["--overlap-moe-expert-parallel-comm"] if d.chance(0.3) else []
     return [str(w) for w in words]
 
 
