@@ -56,8 +56,8 @@ static struct ss_bucket_mark mark_at(const struct ss_dp_group *d, int cls, int k
 static int marks_add(const struct ss_dp_group *d, int chunk, int gather, int layers, int collective,
                      double cast)
 {
-    int status = SS_OK;
-    for (int i = 0; i < d->classes.n && !status; i++) {
+    int rc = SS_OK;
+    for (int i = 0; i < d->classes.n && !rc; i++) {
         int cls = d->classes.cls[i], k = ss_dp_same_chunk(d, cls, chunk);
         struct ss_chunk_cost *cc = &d->b->plan->classes[cls].chunks[k];
         struct ss_dp_mark *last = &d->last[gather];
@@ -66,10 +66,10 @@ static int marks_add(const struct ss_dp_group *d, int chunk, int gather, int lay
         struct ss_bucket_mark mark = last->mark;
         mark.collective = collective;
         mark.cast = ss_kernel_elementwise(ss_platform_card(d->b->plan->platform), cast, 0);
-        status = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
-                        : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
+        rc = gather ? mark_add(&cc->gather, &cc->ngather, mark, d->err)
+                    : mark_add(&cc->reduce, &cc->nreduce, mark, d->err);
     }
-    return status;
+    return rc;
 }
 
 /* Parameters that the group reduces, and the part in GEMMs that may be gathered in fp8. */
@@ -108,23 +108,22 @@ static int bucket_add(const struct ss_dp_group *d, int chunk, int bucket, struct
 {
     char name[80], place[64], *at = place;
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
-    int index, status = SS_OK;
+    int index, rc = SS_OK;
     at = ss_write_int(stpcpy(at, " class"), d->cls); /* by hand: a search has a million of them */
     at = ss_write_int(stpcpy(at, " chunk"), chunk);
     *ss_write_int(stpcpy(at, " bucket"), bucket) = '\0';
     if (d->how.reduce_early) {
         strcpy(stpcpy(stpcpy(name, of), "grads"), place);
-        status =
-            collective_add(d, name, SS_ROLE_GRADS, d->how.reduce, params.all * d->how.grad_bytes, &index);
-        SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index, 0));
+        rc = collective_add(d, name, SS_ROLE_GRADS, d->how.reduce, params.all * d->how.grad_bytes, &index);
+        SS_THEN(rc, marks_add(d, chunk, 0, layers_ready, index, 0));
     }
-    if (!status && d->how.gather_late && d->how.scatter) {
+    if (!rc && d->how.gather_late && d->how.scatter) {
         strcpy(stpcpy(stpcpy(name, of), "params"), place);
-        status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
-                                gathered(d, params.all, params.gemm), &index);
-        SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index, params.gemm * d->how.cast));
+        rc = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER, gathered(d, params.all, params.gemm),
+                            &index);
+        SS_THEN(rc, marks_add(d, chunk, 1, layers_needed, index, params.gemm * d->how.cast));
     }
-    return status;
+    return rc;
 }
 
 /* Puts the gathers from number `first` on, made in backward order, into the order of the forward. */
@@ -179,8 +178,8 @@ static int tensor_buckets(const struct ss_dp_group *d, int chunk, double output,
                             .size = size,
                             .full = d->b->plan->stack->ddp_copies > 0 ? fmin(size, FIRST_BUCKET) : size,
                             .bucket.all = output};
-    int status = SS_OK, more = 1;
-    for (int bucket = 0; more && !status; bucket++) {
+    int rc = SS_OK, more = 1;
+    for (int bucket = 0; more && !rc; bucket++) {
         struct ss_ddp_bucket b;
         more = ss_ddp_next(&w, d->comm == SS_COMM_EDP, &b);
         if (!more && rest > 0) { /* it lies behind all layers */
@@ -188,9 +187,9 @@ static int tensor_buckets(const struct ss_dp_group *d, int chunk, double output,
             b.done = layers;
         }
         if (b.all > 0)
-            status = bucket_add(d, chunk, bucket, (struct params){b.all, b.gemm}, b.done, layers - b.done);
+            rc = bucket_add(d, chunk, bucket, (struct params){b.all, b.gemm}, b.done, layers - b.done);
     }
-    return status;
+    return rc;
 }
 
 static int chunk_buckets(const struct ss_dp_group *d, int chunk, double all, struct params layers)
@@ -199,17 +198,17 @@ static int chunk_buckets(const struct ss_dp_group *d, int chunk, double all, str
     const struct ss_chunk_cost *cc = &pc->chunks[chunk];
     double output = d->comm == SS_COMM_EDP ? ss_dp_count(d, chunk)->expert_loss : ss_dp_count(d, chunk)->loss;
     double rest = all - output - layers.all;
-    int gathers = cc->ngather, ddp = d->b->plan->stack->ddp_copies > 0, status;
+    int gathers = cc->ngather, ddp = d->b->plan->stack->ddp_copies > 0, rc;
     if (d->how.fp8_apart) {
         rest = all - layers.gemm;
         output = 0;
     }
     if ((!ddp && (pc->stage > 0 || chunk > 0)) || cc->nlayers == 0)
-        status = only_bucket(d, chunk, all, layers.gemm);
+        rc = only_bucket(d, chunk, all, layers.gemm);
     else
-        status = tensor_buckets(d, chunk, output, rest);
+        rc = tensor_buckets(d, chunk, output, rest);
     order_gathers(d, chunk, gathers);
-    return status;
+    return rc;
 }
 
 /* Adds a collective without overlap, of `bytes` bytes of the rank's gradients (or parameters). */
@@ -218,36 +217,36 @@ static int whole_add(const struct ss_dp_group *d, int gather, double bytes)
     struct ss_plan *plan = d->b->plan;
     int index, kind = gather ? SS_COLL_ALL_GATHER : d->how.reduce;
     const char *names[2][2] = {{"grads", "params"}, {"expert grads", "expert params"}};
-    int status = collective_add(d, names[d->comm == SS_COMM_EDP][gather],
-                                gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS, kind, bytes, &index);
-    for (int i = 0; i < d->classes.n && !status; i++) {
+    int rc = collective_add(d, names[d->comm == SS_COMM_EDP][gather], gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS,
+                            kind, bytes, &index);
+    for (int i = 0; i < d->classes.n && !rc; i++) {
         struct ss_plan_class *pc = &plan->classes[d->classes.cls[i]];
-        status = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
-                        : ss_plan_list_add(&pc->post, &pc->npost, index, d->err);
+        rc = gather ? ss_plan_list_add(&pc->after, &pc->nafter, index, d->err)
+                    : ss_plan_list_add(&pc->post, &pc->npost, index, d->err);
     }
-    return status;
+    return rc;
 }
 
 static int group_build(struct ss_dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     double grads = 0, params = 0;
-    int status = SS_OK;
+    int rc = SS_OK;
     d->share = ss_dp_group_share(d);
     if (d->share < 0)
         return ss_nomem(d->err);
-    for (int k = 0; k < plan->schedule->chunks && !status; k++) {
+    for (int k = 0; k < plan->schedule->chunks && !rc; k++) {
         const struct params layers = params_of_layers(d, k);
         double all = ss_dp_params(d, k);
         grads += all * d->how.grad_bytes;
         params += gathered(d, all, layers.gemm);
-        status = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
+        rc = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
     }
-    if (!status && !d->how.reduce_early)
-        status = whole_add(d, 0, grads);
-    if (!status && !d->how.gather_late && d->how.scatter)
-        status = whole_add(d, 1, params);
-    return status;
+    if (!rc && !d->how.reduce_early)
+        rc = whole_add(d, 0, grads);
+    if (!rc && !d->how.gather_late && d->how.scatter)
+        rc = whole_add(d, 1, params);
+    return rc;
 }
 
 /* With FSDP the replicas of a hybrid job are left, which reduce each rank's shard beside the layers. */
@@ -310,24 +309,24 @@ static void marks_sort(struct ss_bucket_mark *marks, int n)
 static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    int status = SS_OK;
+    int rc = SS_OK;
     struct ss_dp_mark last[2] = {{.cls = -1}, {.cls = -1}};
     struct ss_dp_group d = {.b = b, .err = err, .comm = comm, .last = last};
     if (!ss_comm_has_flows(plan, comm)) /* sharded parameters communicate inside the layers */
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);
     SS_NEED(done, err);
-    for (int c = 0; c < plan->nclasses && !status; c++) {
-        if (done[c] || (status = group_init(&d, c)) != 0)
+    for (int c = 0; c < plan->nclasses && !rc; c++) {
+        if (done[c] || (rc = group_init(&d, c)) != 0)
             continue;
         for (int i = 0; i < d.classes.n; i++)
             done[d.classes.cls[i]] = 1;
         if (d.shape.n > 1)
-            status = group_build(&d);
+            rc = group_build(&d);
         free(d.classes.cls);
     }
     free(done);
-    return status;
+    return rc;
 }
 
 /* Sets whether the schedule begins reductions on all stages at once, which Megatron's interleaved one does (pipeline_parallel/schedules.py)
@@ -353,18 +352,18 @@ static void set_begin(struct ss_plan *plan)
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    int status = groups_build(b, SS_COMM_DP_CP, err);
+    int rc = groups_build(b, SS_COMM_DP_CP, err);
     set_begin(plan);
-    if (status || !ss_job_experts_apart(plan->job))
-        return status;
-    status = groups_build(b, SS_COMM_EDP, err);
-    for (int c = 0; c < plan->nclasses && !status; c++)
+    if (rc || !ss_job_experts_apart(plan->job))
+        return rc;
+    rc = groups_build(b, SS_COMM_EDP, err);
+    for (int c = 0; c < plan->nclasses && !rc; c++)
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct ss_chunk_cost *cc = &plan->classes[c].chunks[k];
             marks_sort(cc->reduce, cc->nreduce);
             marks_sort(cc->gather, cc->ngather);
         }
-    return status;
+    return rc;
 }
 
 /* ---- all ranks ---- */
@@ -378,7 +377,7 @@ int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack)
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    int index, status;
+    int index, rc;
     double step =
         plan->world_size > ss_platform_gpus_per_node(plan->platform) ? b->net.nic_step : b->net.fabric_step;
     for (int c = 0; c < plan->nclasses; c++)
@@ -398,9 +397,9 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
     SS_NEED(all, err);
     for (int c = 0; c < plan->nclasses; c++)
         all[c] = c;
-    status = ss_plan_collective_add(b, &spec, all, plan->nclasses, 0, &index, err);
+    rc = ss_plan_collective_add(b, &spec, all, plan->nclasses, 0, &index, err);
     free(all);
-    for (int c = 0; c < plan->nclasses && !status; c++)
+    for (int c = 0; c < plan->nclasses && !rc; c++)
         plan->classes[c].norm = index;
-    return status;
+    return rc;
 }

@@ -17,13 +17,13 @@ static int number_colours(struct ss_plan *plan, const struct ss_symmetry *s, con
                           int *class_at)
 {
     struct ss_map of = {0};
-    int found = 0, status = 0;
-    for (int stage = 0; stage < plan->schedule->stages && status >= 0; stage++)
+    int found = 0, rc = 0;
+    for (int stage = 0; stage < plan->schedule->stages && rc >= 0; stage++)
         for (int at = 0; at < s->nranks; at++) {
             int r = ss_symmetry_rank(s, at);
             if (ss_ranks_coordinate(&plan->ranks, r, SS_AXIS_PP) != stage)
                 continue;
-            int c = status = colour ? ss_map_put(&of, colour[at], found) : found;
+            int c = rc = colour ? ss_map_put(&of, colour[at], found) : found;
             if (c < 0)
                 break;
             if (c == found) {
@@ -36,7 +36,7 @@ static int number_colours(struct ss_plan *plan, const struct ss_symmetry *s, con
         }
     plan->nclasses = found;
     ss_map_free(&of);
-    return status < 0 ? SS_ERR_NOMEM : SS_OK;
+    return rc < 0 ? SS_ERR_NOMEM : SS_OK;
 }
 
 /* Numbers the classes of all ranks. */
@@ -44,18 +44,18 @@ static int number_classes(struct ss_plan *plan, const struct ss_symmetry *s, con
                           int nclasses, struct ss_error *err)
 {
     int *class_at = s->shifts > 1 ? ss_calloc((size_t)s->nranks, sizeof *class_at) : plan->class_of;
-    int status = SS_ERR_NOMEM;
+    int rc = SS_ERR_NOMEM;
     plan->classes = ss_calloc((size_t)nclasses, sizeof *plan->classes);
     if (plan->classes && class_at)
-        status = number_colours(plan, s, colour, class_at);
-    for (int from = 0, at = 0; s->shifts > 1 && !status && from < plan->world_size;
+        rc = number_colours(plan, s, colour, class_at);
+    for (int from = 0, at = 0; s->shifts > 1 && !rc && from < plan->world_size;
          from += s->rank.block, at += s->rank.period)
         for (int i = 0; i < s->shifts; i++)
             memcpy(plan->class_of + from + i * s->rank.period, class_at + at,
                    (size_t)s->rank.period * sizeof *class_at);
     if (s->shifts > 1)
         free(class_at);
-    return status ? ss_fail(err, status, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
+    return rc ? ss_fail(err, rc, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
 }
 
 /* Most slots of all classes of a job with slow or failed parts; more slots would take noticeably long. */
@@ -78,32 +78,32 @@ static int most_classes(const struct ss_plan_builder *b)
 
 static int colour(struct ss_plan_builder *b, struct ss_partition *c, int *exact, struct ss_error *err)
 {
-    int status = ss_partition_init(c, b, &b->routes, b->slowness);
-    SS_THEN(status, ss_partition_refine(c, most_classes(b), exact));
-    if (!status && !*exact) {
+    int rc = ss_partition_init(c, b, &b->routes, b->slowness);
+    SS_THEN(rc, ss_partition_refine(c, most_classes(b), exact));
+    if (!rc && !*exact) {
         ss_partition_free(c);
         free(c->link);
         free(c->flow);
-        status = ss_partition_init(c, b, &b->routes, b->slowness);
+        rc = ss_partition_init(c, b, &b->routes, b->slowness);
     }
-    if (status)
-        return ss_fail(err, status, NULL, 0, "out of memory for %d ranks", b->plan->world_size);
+    if (rc)
+        return ss_fail(err, rc, NULL, 0, "out of memory for %d ranks", b->plan->world_size);
     return *exact ? SS_OK : ss_partition_near_colour(b, c, err);
 }
 
 static int fold(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_partition c;
-    int exact = 0, status = colour(b, &c, &exact, err);
-    if (!status)
-        status = number_classes(b->plan, &b->routes.symmetry, c.rank, ss_partition_count(c.rank, c.nranks, 1),
-                                err);
+    int exact = 0, rc = colour(b, &c, &exact, err);
+    if (!rc)
+        rc = number_classes(b->plan, &b->routes.symmetry, c.rank, ss_partition_count(c.rank, c.nranks, 1),
+                            err);
     b->link_colour = c.link;
     b->flow_colour = c.flow;
-    if (!status && !exact)
-        status = ss_partition_near_represent(b, &c, err);
+    if (!rc && !exact)
+        rc = ss_partition_near_represent(b, &c, err);
     ss_partition_free(&c);
-    return status;
+    return rc;
 }
 
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)

@@ -126,7 +126,7 @@ static void add_flow(struct ss_plan_builder *b, int index, int path, double byte
 static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered *l, int index,
                       struct ss_error *err)
 {
-    int comm = l->spec->comm, path, status, local = ss_groups_local(&b->groups, comm, rank);
+    int comm = l->spec->comm, path, local = ss_groups_local(&b->groups, comm, rank);
     size_t flow = (size_t)ss_symmetry_at(&b->routes.symmetry, rank) * (size_t)b->routes.nkinds;
     struct ss_collective_flows flows =
         l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);
@@ -134,9 +134,7 @@ static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered 
     const unsigned hops = ss_algorithm_hops(l->algorithm, l->net.mesh);
     for (int hop = 0; hop < SS_HOP_COUNT; hop++)
         for (int j = 0; j < b->routes.width[comm][hop] && hops & SS_HOP_BIT(hop); j++) {
-            status = ss_plan_path_at(b, flow + (size_t)(b->routes.hop[comm][hop] + j), &path, err);
-            if (status)
-                return status;
+            SS_TRY(ss_plan_path_at(b, flow + (size_t)(b->routes.hop[comm][hop] + j), &path, err));
             if (path >= 0 && flows.bytes[hop] > 0 && !known_flow(b, index, path))
                 add_flow(b, index, path,
                          link_bytes(l, flows.bytes[hop]) *
@@ -150,11 +148,11 @@ static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered 
 static int member_flows(struct ss_plan_builder *b, int cls, const struct lowered *l, int index,
                         struct ss_error *err)
 {
-    int status = rank_flows(b, b->plan->classes[cls].representative, l, index, err);
-    for (int i = 0; i < b->nodd && !status; i++)
+    int rc = rank_flows(b, b->plan->classes[cls].representative, l, index, err);
+    for (int i = 0; i < b->nodd && !rc; i++)
         if (b->plan->class_of[b->odd[i]] == cls)
-            status = rank_flows(b, b->odd[i], l, index, err);
-    return status;
+            rc = rank_flows(b, b->odd[i], l, index, err);
+    return rc;
 }
 
 static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const struct ss_class_list *classes,
@@ -163,11 +161,11 @@ static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const s
     int most = 0;
     for (int hop = 0; hop < SS_HOP_COUNT; hop++)
         most += b->routes.width[l->spec->comm][hop];
-    int status = ss_plan_collective_add(b, l->spec, classes->cls, classes->n, most * (classes->n + b->nodd),
-                                        index, err);
-    for (int i = 0; i < classes->n && !status; i++)
-        status = member_flows(b, classes->cls[i], l, *index, err);
-    return status;
+    int rc = ss_plan_collective_add(b, l->spec, classes->cls, classes->n, most * (classes->n + b->nodd),
+                                    index, err);
+    for (int i = 0; i < classes->n && !rc; i++)
+        rc = member_flows(b, classes->cls[i], l, *index, err);
+    return rc;
 }
 
 /* Adds a collective with the flows of another one of the same classes. */
@@ -214,12 +212,12 @@ int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struc
 {
     struct lowered l = {.spec = spec, .net = b->net};
     struct ss_class_list found = {0};
-    int status = classes ? SS_OK : ss_plan_group_classes(b, cls, spec->comm, &found, err);
-    if (status)
-        return status;
+    int rc = classes ? SS_OK : ss_plan_group_classes(b, cls, spec->comm, &found, err);
+    if (rc)
+        return rc;
     classes = classes ? classes : &found;
     if (spec->seconds >= 0) {
-        status = ss_plan_collective_add(b, spec, classes->cls, classes->n, 0, index, err);
+        rc = ss_plan_collective_add(b, spec, classes->cls, classes->n, 0, index, err);
     } else {
         l.shape = ss_groups_shape(&b->groups, spec->comm, b->plan->classes[cls].representative);
         ss_net_user_buffers(&l.net, spec->user_buffers);
@@ -227,8 +225,8 @@ int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struc
         l.algorithm = ss_collective_choose(&l.net, spec->kind, spec->bytes, &l.shape);
         /* otherwise it would have no hops */
         assert(ss_comm_kinds(b->plan, spec->comm) & SS_COLL_BIT(spec->kind));
-        status = add_flows(b, &l, classes, index, err);
+        rc = add_flows(b, &l, classes, index, err);
     }
     free(found.cls);
-    return status;
+    return rc;
 }

@@ -113,9 +113,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     struct ss_plan_class *pc = &b->plan->classes[cls];
     size_t chunks = (size_t)b->plan->schedule->chunks;
     const struct ss_rank_site site = ss_plan_site(b, pc->representative, pc->stage);
-    int status = find_cost(b, &site, &b->cost_of[cls], err);
-    if (status)
-        return status;
+    SS_TRY(find_cost(b, &site, &b->cost_of[cls], err));
     const struct ss_rank_cost *cost = ss_plan_cost_of(b, cls);
     pc->chunks = malloc(chunks * sizeof *pc->chunks);
     SS_NEED(pc->chunks, err);
@@ -144,10 +142,10 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
 
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
     b->cost_of = ss_calloc((size_t)b->plan->nclasses, sizeof *b->cost_of);
     SS_NEED(b->cost_of, err);
-    for (int c = 0; c < b->plan->nclasses && !status; c++)
-        status = class_cost(b, c, err);
-    return status;
+    for (int c = 0; c < b->plan->nclasses && !rc; c++)
+        rc = class_cost(b, c, err);
+    return rc;
 }

@@ -18,17 +18,17 @@ static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double by
         .bytes = bytes,
         .seconds = 2 * fmax(b->routes.latency[ss_plan_flow_of(b, cls, b->routes.embedding)], b->net.nic_step),
     };
-    int index, status = ss_plan_collective_add(b, &spec, both, 2, 2, &index, err);
-    for (int i = 0; i < 2 && !status; i++) {
+    int index, rc = ss_plan_collective_add(b, &spec, both, 2, 2, &index, err);
+    for (int i = 0; i < 2 && !rc; i++) {
         struct ss_plan_class *pc = &b->plan->classes[both[i]];
         int path;
-        status = ss_plan_path(b, both[i], b->routes.embedding, &path, err);
-        if (!status) {
+        rc = ss_plan_path(b, both[i], b->routes.embedding, &path, err);
+        if (!rc) {
             ss_plan_flow_add(b, index, path, bytes);
-            status = ss_plan_list_add(&pc->post, &pc->npost, index, err);
+            rc = ss_plan_list_add(&pc->post, &pc->npost, index, err);
         }
     }
-    return status;
+    return rc;
 }
 
 double ss_plan_embedding_bytes(const struct ss_plan *plan)
@@ -41,13 +41,13 @@ int ss_plan_embedding_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     double bytes = ss_plan_embedding_bytes(plan);
-    int status = SS_OK;
-    for (int c = 0; c < plan->nclasses && !status && b->routes.embedding >= 0; c++) {
+    int rc = SS_OK;
+    for (int c = 0; c < plan->nclasses && !rc && b->routes.embedding >= 0; c++) {
         if (plan->classes[c].stage != plan->schedule->virtual_rank[0])
             continue;
         int peer = b->routes.to[ss_plan_flow_of(b, c, b->routes.embedding)];
         if (peer >= 0)
-            status = embedding_add(b, c, plan->class_of[peer], bytes, err);
+            rc = embedding_add(b, c, plan->class_of[peer], bytes, err);
     }
-    return status;
+    return rc;
 }

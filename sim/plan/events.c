@@ -54,18 +54,18 @@ static void count_slots(const struct ss_schedule *s, int rank, int (*out)[SS_PHA
 static int add_cost(const struct ss_plan *plan, const struct ss_cost_entry *e, int classes,
                     int (*slots)[SS_PHASE_COUNT], struct tally *t)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
     count_slots(plan->schedule, e->site.stage, slots);
-    for (int k = 0; k < plan->schedule->chunks && !status; k++)
-        for (int phase = 0; phase < SS_PHASE_FB && !status; phase++) {
+    for (int k = 0; k < plan->schedule->chunks && !rc; k++)
+        for (int phase = 0; phase < SS_PHASE_FB && !rc; phase++) {
             t->times = (double)classes * slots[k][phase];
             if (!(t->times > 0))
                 continue;
-            status = ss_chunk_steps_visit(e->cost.set, k, phase, add_step, t);
+            rc = ss_chunk_steps_visit(e->cost.set, k, phase, add_step, t);
             t->n += t->work * t->times;
             t->work = 0;
         }
-    return status;
+    return rc;
 }
 
 int ss_plan_events_limit(struct ss_plan_builder *b, struct ss_error *err)
@@ -74,19 +74,19 @@ int ss_plan_events_limit(struct ss_plan_builder *b, struct ss_error *err)
     struct tally t = {.most = b->options->most_events};
     if (plan->level == SS_LEVEL_CHUNK || !(t.most > 0))
         return SS_OK;
-    int *classes = ss_calloc((size_t)b->ncosts, sizeof *classes), status = SS_OK;
+    int *classes = ss_calloc((size_t)b->ncosts, sizeof *classes), rc = SS_OK;
     int(*slots)[SS_PHASE_COUNT] = ss_calloc((size_t)plan->schedule->chunks, sizeof *slots);
     if (!classes || !slots)
-        status = ss_nomem(err);
+        rc = ss_nomem(err);
     count_flows(b, t.flows);
-    for (int c = 0; c < plan->nclasses && !status; c++)
+    for (int c = 0; c < plan->nclasses && !rc; c++)
         classes[b->cost_of[c]]++;
-    for (int i = 0; i < b->ncosts && !status; i++)
-        status = add_cost(plan, &b->costs[i], classes[i], slots, &t);
+    for (int i = 0; i < b->ncosts && !rc; i++)
+        rc = add_cost(plan, &b->costs[i], classes[i], slots, &t);
     free(classes);
     free(slots);
-    if (status < 0)
-        return status == SS_ERR_NOMEM ? ss_nomem(err) : status;
+    if (rc < 0)
+        return rc == SS_ERR_NOMEM ? ss_nomem(err) : rc;
     if (!(t.n > t.most))
         return SS_OK;
     return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "more than %.0f million events and flows at %s level",

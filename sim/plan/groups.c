@@ -297,18 +297,18 @@ static int make_table(struct grouping *b, int comm)
 static int find_group(struct grouping *b, int comm, int r, int *hops)
 {
     struct ss_groups *g = b->groups;
-    int number = 0, status = SS_OK;
+    int number = 0, rc = SS_OK;
     ss_comm_members(b->plan, comm, r, b->members, &b->n);
     struct ss_group_shape shape = split_by_node(b);
     if (!*hops && wanted_hops(b, comm, b->nodes)) {
         *hops = 1;
-        status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
+        rc = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
         b->npatterns = b->nkept = 0; /* groups so far have no flows */
     }
     shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
-    SS_THEN(status, add_shape(b, comm, shape, &number));
-    if (status)
-        return status;
+    SS_THEN(rc, add_shape(b, comm, shape, &number));
+    if (rc)
+        return rc;
     add_group(b, comm, r, number);
     if (b->in_order)
         keep_pattern(b, r);
@@ -319,29 +319,29 @@ static int find_group(struct grouping *b, int comm, int r, int *hops)
 static int find_like(struct grouping *b, int comm, int r, const struct pattern *p)
 {
     struct ss_groups *g = b->groups;
-    int number = g->number[comm][ss_periodic_at(g->ranks, p->lowest)], status = SS_OK;
+    int number = g->number[comm][ss_periodic_at(g->ranks, p->lowest)], rc = SS_OK;
     const struct ss_group_shape shape = g->shape[comm][number];
     b->n = shape.n;
     if (g->n == b->plan->world_size)
-        status = add_shape(b, comm, shape, &number);
-    if (!status)
+        rc = add_shape(b, comm, shape, &number);
+    if (!rc)
         repeat_group(b, comm, p, r, number);
-    return status;
+    return rc;
 }
 
 static int add_comm(struct grouping *b, int comm)
 {
     struct ss_groups *g = b->groups;
     int hops = !ss_comm_has_flows(b->plan, comm) && !ss_comm_in_closed_form(b->plan, comm),
-        status = make_table(b, comm);
-    for (int at = 0; at < g->n && !status; at++) {
+        rc = make_table(b, comm);
+    for (int at = 0; at < g->n && !rc; at++) {
         if (g->first[comm][at] >= 0)
             continue;
         int r = ss_periodic_rank(g->ranks, at); /* the lowest rank of its group */
         const struct pattern *p = pattern_of(b, r);
-        status = p ? find_like(b, comm, r, p) : find_group(b, comm, r, &hops);
+        rc = p ? find_like(b, comm, r, p) : find_group(b, comm, r, &hops);
     }
-    return status;
+    return rc;
 }
 
 static int make_room(struct grouping *b)
@@ -370,15 +370,15 @@ static int shares_links(const struct ss_plan *plan, const struct ss_groups *g)
 static int build(struct grouping *b)
 {
     struct ss_groups *g = b->groups;
-    int status = make_room(b);
+    int rc = make_room(b);
     g->n = b->plan->world_size / (g->ranks.block / g->ranks.period);
-    for (int comm = 0; comm < SS_COMM_COUNT && !status; comm++)
+    for (int comm = 0; comm < SS_COMM_COUNT && !rc; comm++)
         if (ss_comm_has_groups(b->plan, comm))
-            status = add_comm(b, comm);
+            rc = add_comm(b, comm);
     free(b->room);
     free(b->node_at);
     free(b->patterns);
-    return status;
+    return rc;
 }
 
 int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, struct ss_error *err)
@@ -401,9 +401,9 @@ int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, st
         b.shapes_alone = 1;
     } else if (how & SS_GROUPS_ALIKE && b.in_order && !plan->experts && !is_narrow(&b)) {
         g->ranks = ss_symmetry_shift(plan, comms);
-        int status = build(&b);
-        if (status || g->n == plan->world_size || !shares_links(plan, g))
-            return status;
+        int rc = build(&b);
+        if (rc || g->n == plan->world_size || !shares_links(plan, g))
+            return rc;
         ss_groups_free(g);
         g->ranks = (struct ss_periodic){plan->world_size, plan->world_size};
     }

@@ -64,8 +64,8 @@ static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int
     job.packed.rows = &above;
     in.job = &job;
     in.with_steps = 0;
-    int status = ss_rank_cost_build(&in, &b->costs[b->cost_of[cls]].site, NULL, &cost, err);
-    for (int phase = 0; phase < SS_PHASE_FB && !status; phase++)
+    int rc = ss_rank_cost_build(&in, &b->costs[b->cost_of[cls]].site, NULL, &cost, err);
+    for (int phase = 0; phase < SS_PHASE_FB && !rc; phase++)
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct unequal_time *t = time_of(m, c->stage, phase, k);
             t->mean = ss_chunk_seconds(&c->chunks[k], phase);
@@ -73,20 +73,20 @@ static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int
         }
     m->pairs[c->stage] = c->pairs;
     ss_rank_cost_free(&cost);
-    return status;
+    return rc;
 }
 
 static int all_times(const struct ss_plan_builder *b, struct imbalance *m, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    int status = SS_OK;
-    for (int stage = 0; stage < plan->schedule->stages && !status; stage++)
+    int rc = SS_OK;
+    for (int stage = 0; stage < plan->schedule->stages && !rc; stage++)
         for (int cls = 0; cls < plan->nclasses; cls++)
             if (plan->classes[cls].stage == stage) { /* replicas differ in their rows only */
-                status = stage_times(b, m, cls, err);
+                rc = stage_times(b, m, cls, err);
                 break;
             }
-    return status;
+    return rc;
 }
 
 static double squares_of(const struct imbalance *m, int rank, int chunk, int microbatch)
@@ -163,14 +163,11 @@ static int draw_iterations(struct imbalance *m, double mean, double *average, st
         m->most[i] = -INFINITY;
         for (int r = 0; r < m->replicas; r++) {
             double sum = draw_replica(m);
-            int status = SS_OK;
             m->most[i] = fmax(m->most[i], sum);
             *average += sum / ((double)m->iterations * m->replicas);
             if (m->run == m->pipelines)
                 continue;
-            status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &longer, NULL, err);
-            if (status)
-                return status;
+            SS_TRY(ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &longer, NULL, err));
             m->sum[m->run] = sum;
             m->longer[m->run++] = longer - mean;
         }
@@ -244,12 +241,12 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
 {
     double average = 0, mean = 0;
     group_replicas(b, m);
-    int status = allocate(m, err);
-    SS_THEN(status, all_times(b, m, err));
-    if (!status && m->pipelines > 0) /* if all squares are 0 every row is the mean one */
-        status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, NULL, err);
-    SS_THEN(status, draw_iterations(m, mean, &average, err));
-    if (!status)
+    int rc = allocate(m, err);
+    SS_THEN(rc, all_times(b, m, err));
+    if (!rc && m->pipelines > 0) /* if all squares are 0 every row is the mean one */
+        rc = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, NULL, err);
+    SS_THEN(rc, draw_iterations(m, mean, &average, err));
+    if (!rc)
         sum_up(m, average, out);
     free(m->time);
     free(m->pairs);
@@ -258,7 +255,7 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
     free(m->most);
     free(m->sum);
     free(m->longer);
-    return status;
+    return rc;
 }
 
 int ss_plan_imbalance_build(struct ss_plan_builder *b, struct ss_error *err)
@@ -274,8 +271,8 @@ int ss_plan_imbalance_build(struct ss_plan_builder *b, struct ss_error *err)
     f->attention = p->token_squares / ((double)p->row * p->row);
     f->cut = p->cut;
     f->sigma = p->sigma;
-    int status = p->sigma > 0 ? fill(b, &m, &f->imbalance, err) : SS_OK;
+    int rc = p->sigma > 0 ? fill(b, &m, &f->imbalance, err) : SS_OK;
     for (int c = 0; c < plan->nclasses; c++)
         plan->classes[c].imbalance_s = f->imbalance.mean;
-    return status;
+    return rc;
 }

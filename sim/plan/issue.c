@@ -31,22 +31,21 @@ static int find_launches(const struct issuing *x, double seconds, int *index)
 static int add_launches(void *ctx, double seconds)
 {
     struct issuing *x = ctx;
-    int index, status = find_launches(x, seconds, &index);
-    return status ? status : ss_plan_list_add(&x->issue->collective, &x->issue->n, index, x->err);
+    int index, rc = find_launches(x, seconds, &index);
+    return rc ? rc : ss_plan_list_add(&x->issue->collective, &x->issue->n, index, x->err);
 }
 
 /* Chunk level: the launches up to each mark, and behind the last one. */
 static int mark_launches(struct issuing *x, struct ss_bucket_mark *marks, int n)
 {
     double done = 0;
-    int status = SS_OK;
-    for (int i = 0; i < n && !status; i++)
+    int rc = SS_OK;
+    for (int i = 0; i < n && !rc; i++)
         if (marks[i].host > done) {
-            status = find_launches(x, marks[i].host - done, &marks[i].issue);
+            rc = find_launches(x, marks[i].host - done, &marks[i].issue);
             done = marks[i].host;
         }
-    return status || !(x->issue->host > done) ? status
-                                              : find_launches(x, x->issue->host - done, &x->issue->rest);
+    return rc || !(x->issue->host > done) ? rc : find_launches(x, x->issue->host - done, &x->issue->rest);
 }
 
 static int chunk_launches(struct issuing *x, struct ss_chunk_cost *chunk, int k, int phase)
@@ -57,18 +56,18 @@ static int chunk_launches(struct issuing *x, struct ss_chunk_cost *chunk, int k,
         return SS_OK;
     if (x->b->plan->level > SS_LEVEL_CHUNK)
         return ss_chunk_issues_visit(ss_plan_cost_of(x->b, x->cls)->set, k, phase, add_launches, x);
-    int status = add_launches(x, x->issue->host);
-    return status ? status : mark_launches(x, phase == SS_PHASE_F ? chunk->gather : chunk->reduce, marked);
+    int rc = add_launches(x, x->issue->host);
+    return rc ? rc : mark_launches(x, phase == SS_PHASE_F ? chunk->gather : chunk->reduce, marked);
 }
 
 int ss_plan_issues_build(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = SS_OK;
+    int rc = SS_OK;
     for (int c = 0; c < b->plan->nclasses; c++) {
         struct issuing x = {.b = b, .err = err, .cls = c};
-        for (int k = 0; k < b->plan->schedule->chunks && !status; k++)
-            for (int phase = SS_PHASE_F; phase <= SS_PHASE_B && !status; phase++)
-                status = chunk_launches(&x, &b->plan->classes[c].chunks[k], k, phase);
+        for (int k = 0; k < b->plan->schedule->chunks && !rc; k++)
+            for (int phase = SS_PHASE_F; phase <= SS_PHASE_B && !rc; phase++)
+                rc = chunk_launches(&x, &b->plan->classes[c].chunks[k], k, phase);
     }
-    return status;
+    return rc;
 }

@@ -59,10 +59,10 @@ static int visit_layer_step(void *ctx, const struct ss_layer_step *s)
 
 static int visit_list(struct visiting *v, const struct ss_step *list, int n)
 {
-    int status = SS_OK;
-    for (int i = 0; i < n && !status; i++)
-        status = hand_on(v, &list[i]);
-    return status;
+    int rc = SS_OK;
+    for (int i = 0; i < n && !rc; i++)
+        rc = hand_on(v, &list[i]);
+    return rc;
 }
 
 /* Visits the steps of a phase of a chunk, or of a pair; without cost they are the plan's. */
@@ -84,17 +84,16 @@ static int visit_slot(struct visiting *v, const struct ss_plan *plan, int cls,
 
 static int visit_all(struct visiting *v, const struct ss_plan *plan, int cls, const struct ss_rank_cost *cost)
 {
-    int chunks = plan->schedule->chunks, pairs = plan->classes[cls].pairs ? chunks * chunks : 0,
-        status = SS_OK;
-    for (int i = 0; i < SS_PHASE_FB * chunks && !status; i++) {
+    int chunks = plan->schedule->chunks, pairs = plan->classes[cls].pairs ? chunks * chunks : 0, rc = SS_OK;
+    for (int i = 0; i < SS_PHASE_FB * chunks && !rc; i++) {
         v->at = (struct ss_kernel_place){i / chunks, i % chunks, 0};
-        status = visit_slot(v, plan, cls, cost);
+        rc = visit_slot(v, plan, cls, cost);
     }
-    for (int i = 0; i < pairs && !status; i++) {
+    for (int i = 0; i < pairs && !rc; i++) {
         v->at = (struct ss_kernel_place){SS_PHASE_FB, i / chunks, i % chunks};
-        status = visit_slot(v, plan, cls, cost);
+        rc = visit_slot(v, plan, cls, cost);
     }
-    return status;
+    return rc;
 }
 
 int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor visit, void *ctx,
@@ -104,14 +103,14 @@ int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor
     struct ss_cost_input in = ss_plan_cost_input(plan, &plan->sites->net);
     struct ss_rank_site site = plan->sites->site[plan->sites->of_class[cls]];
     struct ss_rank_cost cost;
-    int status;
+    int rc;
     if (plan->level > SS_LEVEL_CHUNK)
         return visit_all(&v, plan, cls, NULL);
     site.pace = site.own_pace = 1;
     v.own = site.own;
     in.with_steps = 1;
-    status = ss_rank_cost_build(&in, &site, NULL, &cost, err);
-    SS_THEN(status, visit_all(&v, plan, cls, &cost));
+    rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
+    SS_THEN(rc, visit_all(&v, plan, cls, &cost));
     ss_rank_cost_free(&cost);
-    return status == SS_ERR_NOMEM ? ss_fail(err, status, NULL, 0, "out of memory for kernels") : status;
+    return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "out of memory for kernels") : rc;
 }

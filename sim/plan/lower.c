@@ -61,9 +61,7 @@ static int find_first(struct lowering *l, int comm)
         l->first[comm] = l->cls;
         return SS_OK;
     }
-    int status = ss_plan_group_classes(l->b, l->cls, comm, &classes, l->err);
-    if (status)
-        return status;
+    SS_TRY(ss_plan_group_classes(l->b, l->cls, comm, &classes, l->err));
     l->first[comm] = classes.cls[0];
     free(classes.cls);
     return SS_OK;
@@ -72,9 +70,9 @@ static int find_first(struct lowering *l, int comm)
 static int find_collective(struct lowering *l, const struct ss_layer_step *s, int *index)
 {
     struct ss_plan_builder *b = l->b;
-    int fresh = b->plan->ncollectives, status = find_first(l, s->comm);
-    if (status)
-        return status;
+    int fresh = b->plan->ncollectives, rc = find_first(l, s->comm);
+    if (rc)
+        return rc;
     *index = ss_map_put(&b->step_collectives, collective_key(l, s), fresh);
     if (*index < 0)
         return ss_nomem(l->err);
@@ -104,11 +102,8 @@ static int lower_step(void *ctx, const struct ss_layer_step *s)
 {
     struct lowering *l = ctx;
     struct ss_step step = ss_plan_step_of(s, l->own);
-    int status = SS_OK;
     if (s->kind == SS_STEP_POST)
-        status = find_collective(l, s, &step.collective);
-    if (status)
-        return status;
+        SS_TRY(find_collective(l, s, &step.collective));
     if (ss_grow(l->steps, &l->cap, (size_t)*l->n + 1, sizeof step) != 0)
         return ss_nomem(l->err);
     (*l->steps)[(*l->n)++] = step;
@@ -131,21 +126,21 @@ static int lower_pairs(struct lowering *l, const struct ss_layer_set *set)
 {
     const struct ss_plan *plan = l->b->plan;
     struct ss_plan_class *pc = &plan->classes[l->cls];
-    int chunks = plan->schedule->chunks, status = SS_OK;
-    for (int i = 0; pc->pairs && i < chunks * chunks && !status; i++) {
+    int chunks = plan->schedule->chunks, rc = SS_OK;
+    for (int i = 0; pc->pairs && i < chunks * chunks && !rc; i++) {
         l->steps = &pc->pairs[i].steps;
         l->n = &pc->pairs[i].nsteps;
         l->cap = 0;
         if (ss_label_sum(pc->pairs[i].seconds) > 0)
-            status = ss_pair_steps_visit(set, i / chunks, i % chunks, lower_step, l);
+            rc = ss_pair_steps_visit(set, i / chunks, i % chunks, lower_step, l);
     }
-    return status == SS_ERR_NOMEM ? ss_fail(l->err, status, NULL, 0, "out of memory for steps") : status;
+    return rc == SS_ERR_NOMEM ? ss_fail(l->err, rc, NULL, 0, "out of memory for steps") : rc;
 }
 
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    int used[SS_PHASE_COUNT], status = SS_OK;
+    int used[SS_PHASE_COUNT], rc = SS_OK;
     if (plan->level == SS_LEVEL_CHUNK)
         return SS_OK;
     used_phases(plan->schedule, used);
@@ -155,15 +150,15 @@ int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
         memset(l.first, -1, sizeof l.first);
         for (int k = 0; k < plan->schedule->chunks; k++) {
             struct ss_chunk_cost *chunk = &plan->classes[c].chunks[k];
-            for (int phase = 0; phase < SS_PHASE_FB && !status; phase++) {
+            for (int phase = 0; phase < SS_PHASE_FB && !rc; phase++) {
                 l.steps = &chunk->steps[phase];
                 l.n = &chunk->nsteps[phase];
                 l.cap = 0;
                 if (used[phase])
-                    status = ss_chunk_steps_visit(set, k, phase, lower_step, &l);
+                    rc = ss_chunk_steps_visit(set, k, phase, lower_step, &l);
             }
         }
-        SS_THEN(status, lower_pairs(&l, set));
+        SS_THEN(rc, lower_pairs(&l, set));
     }
-    return status;
+    return rc;
 }

@@ -120,13 +120,11 @@ static int make_matrix(struct spreading *s)
 static int fill_group(struct spreading *s, int first)
 {
     struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
-    int status;
     ss_comm_members(s->plan, SS_COMM_EP, first, s->members, &s->n);
     s->out_of_order |= ss_dispatcher_has_stages(s->plan->job->moe.dispatcher) && !in_order(s, g);
     if (s->out_of_order)
         return SS_OK;
-    if ((status = make_matrix(s)) != 0)
-        return status;
+    SS_TRY(make_matrix(s));
     if (ss_dispatcher_has_stages(s->plan->job->moe.dispatcher))
         fill_tokens(s, g);
     else
@@ -156,19 +154,19 @@ static int find_load(struct spreading *s, int first, const struct ss_group_shape
 {
     struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_job *job = s->plan->job;
-    int stage = ss_ranks_coordinate(&s->plan->ranks, first, SS_AXIS_PP), status = SS_OK;
+    int stage = ss_ranks_coordinate(&s->plan->ranks, first, SS_AXIS_PP), rc = SS_OK;
     if (last && last->nodes == g->nodes && last->per_node == g->per_node &&
         (!s->by_layer || stage == last_stage)) {
         g->spread = last->spread;
         return SS_OK;
     }
-    status = ss_experts_matrix(job, g, s->cache, &g->spread, first == 0 ? &s->plan->load : NULL, &s->ranks,
-                               s->err);
-    if (!status && s->by_layer) {
+    rc = ss_experts_matrix(job, g, s->cache, &g->spread, first == 0 ? &s->plan->load : NULL, &s->ranks,
+                           s->err);
+    if (!rc && s->by_layer) {
         const struct ss_job own = job_of_stage(s, stage);
-        status = ss_experts_matrix(&own, g, s->cache, &g->spread, NULL, &s->ranks, s->err);
+        rc = ss_experts_matrix(&own, g, s->cache, &g->spread, NULL, &s->ranks, s->err);
     }
-    return status;
+    return rc;
 }
 
 int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room, int even,
@@ -181,22 +179,22 @@ int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room
                           .gpus = ss_platform_gpus_per_node(plan->platform),
                           .members = room};
     const struct ss_group_shape *last = NULL; /* equal groups have equal loads */
-    int status = make_room(&s), last_stage = -1;
+    int rc = make_room(&s), last_stage = -1;
     even = even || plan->job->moe.dispatcher == SS_DISPATCH_ALLGATHER;
-    for (int at = 0; at < g->n && !status; at++) {
+    for (int at = 0; at < g->n && !rc; at++) {
         int r = ss_periodic_rank(g->ranks, at);
         if (g->first[SS_COMM_EP][at] != r)
             continue;
-        status = find_load(&s, r, last, last_stage);
+        rc = find_load(&s, r, last, last_stage);
         last = ss_groups_at(g, SS_COMM_EP, r);
         last_stage = ss_ranks_coordinate(&plan->ranks, r, SS_AXIS_PP);
-        if (!status && last->spread.uneven && !even)
-            status = fill_group(&s, r);
+        if (!rc && last->spread.uneven && !even)
+            rc = fill_group(&s, r);
     }
     if (s.out_of_order || even)
         forget_matrix(&s);
     plan->uneven = g->give[0] != NULL;
     free(s.ranks.copies);
     free(s.loads);
-    return status;
+    return rc;
 }

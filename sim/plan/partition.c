@@ -9,11 +9,11 @@
 int ss_partition_count(const uint64_t *colour, size_t n, size_t step)
 {
     struct ss_map seen = {0};
-    int status = 0;
-    for (size_t i = 0; i < n && status >= 0; i++)
+    int rc = 0;
+    for (size_t i = 0; i < n && rc >= 0; i++)
         if (i < step || colour[i] != colour[i - step])
-            status = ss_map_put(&seen, colour[i], 0);
-    int count = status < 0 ? -1 : (int)seen.n;
+            rc = ss_map_put(&seen, colour[i], 0);
+    int count = rc < 0 ? -1 : (int)seen.n;
     ss_map_free(&seen);
     return count;
 }

@@ -21,18 +21,18 @@ static int colour_healthy(const struct ss_plan_builder *b, struct ss_partition *
     struct ss_routes routes;
     struct ss_partition h = {0};
     healthy.nstragglers = healthy.nslow_links = 0;
-    int done, status = ss_routes_build(b->plan, &b->groups, &b->net, &healthy, &routes, err);
-    if (!status && (ss_partition_init(&h, b, &routes, NULL) || ss_partition_refine(&h, INT_MAX, &done)))
-        status = ss_nomem(err);
-    for (size_t r = 0; r < c->nranks && !status; r++)
+    int done, rc = ss_routes_build(b->plan, &b->groups, &b->net, &healthy, &routes, err);
+    if (!rc && (ss_partition_init(&h, b, &routes, NULL) || ss_partition_refine(&h, INT_MAX, &done)))
+        rc = ss_nomem(err);
+    for (size_t r = 0; r < c->nranks && !rc; r++)
         c->rank[r] = ss_mix_in(c->rank[r], h.rank[ss_symmetry_at(&routes.symmetry, (int)r)]);
-    for (int l = 0; l < c->routes->nlinks && !status; l++)
+    for (int l = 0; l < c->routes->nlinks && !rc; l++)
         c->link[l] = ss_mix_in(c->link[l], h.link[ss_symmetry_link_at(&routes.symmetry, l)]);
     ss_partition_free(&h);
     free(h.link);
     free(h.flow);
     ss_routes_free(&routes);
-    return status;
+    return rc;
 }
 
 /* Writes to next what each rank meets beyond what tells its class. Flows and links keep their colours. */
@@ -48,28 +48,28 @@ static int look_ahead(struct ss_partition *c)
         memcpy(c->flow, flow, nflows * sizeof *flow);
         memcpy(c->link, link, nlinks * sizeof *link);
     }
-    int status = flow && link ? SS_OK : SS_ERR_NOMEM;
+    int rc = flow && link ? SS_OK : SS_ERR_NOMEM;
     free(flow);
     free(link);
-    return status;
+    return rc;
 }
 
 int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err)
 {
-    int status = colour_healthy(b, c, err);
-    if (status)
-        return status;
+    int rc = colour_healthy(b, c, err);
+    if (rc)
+        return rc;
     b->nearer = malloc(c->nranks * sizeof *b->nearer);
-    status = b->nearer ? ss_partition_close(c) : SS_ERR_NOMEM;
-    for (int i = 0; i < b->options->near && !status; i++) {
+    rc = b->nearer ? ss_partition_close(c) : SS_ERR_NOMEM;
+    for (int i = 0; i < b->options->near && !rc; i++) {
         if (i <= b->options->near - THERE_AND_BACK)
             memcpy(b->nearer, c->rank, c->nranks * sizeof *b->nearer);
         ss_partition_look(c);
         ss_partition_take(c);
-        status = ss_partition_close(c);
+        rc = ss_partition_close(c);
     }
-    SS_THEN(status, look_ahead(c));
-    return status ? ss_nomem(err) : SS_OK;
+    SS_THEN(rc, look_ahead(c));
+    return rc ? ss_nomem(err) : SS_OK;
 }
 
 /* ---- who stands for a class ---- */
@@ -78,13 +78,13 @@ int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, 
 static int choose_representatives(struct ss_plan *plan, const struct ss_partition *c)
 {
     struct ss_map count = {0};
-    int *most = ss_calloc((size_t)plan->nclasses, sizeof *most), status = most ? 0 : -1;
-    for (int pass = 0; pass < 2 && !status; pass++)
-        for (int r = 0; r < plan->world_size && !status; r++) {
+    int *most = ss_calloc((size_t)plan->nclasses, sizeof *most), rc = most ? 0 : -1;
+    for (int pass = 0; pass < 2 && !rc; pass++)
+        for (int r = 0; r < plan->world_size && !rc; r++) {
             int cls = plan->class_of[r], n;
             uint64_t key = ss_mix_in(c->next[r], (uint64_t)cls);
             if (pass == 0) {
-                status = ss_map_add(&count, key, 1);
+                rc = ss_map_add(&count, key, 1);
             } else if ((n = ss_map_get(&count, key) + 1) > most[cls]) {
                 most[cls] = n;
                 plan->classes[cls].representative = r;
@@ -92,7 +92,7 @@ static int choose_representatives(struct ss_plan *plan, const struct ss_partitio
         }
     ss_map_free(&count);
     free(most);
-    return status;
+    return rc;
 }
 
 static uint64_t flows_colour(const struct ss_plan_builder *b, int rank)
@@ -111,22 +111,21 @@ static int list_odd_ranks(struct ss_plan_builder *b)
 {
     struct ss_plan *plan = b->plan;
     struct ss_map seen = {0};
-    int status = 0;
-    for (int c = 0; c < plan->nclasses && status >= 0; c++)
-        status =
-            ss_map_put(&seen, ss_mix_in(flows_colour(b, plan->classes[c].representative), (uint64_t)c), 0);
-    for (int r = 0; r < plan->world_size && status >= 0; r++) {
+    int rc = 0;
+    for (int c = 0; c < plan->nclasses && rc >= 0; c++)
+        rc = ss_map_put(&seen, ss_mix_in(flows_colour(b, plan->classes[c].representative), (uint64_t)c), 0);
+    for (int r = 0; r < plan->world_size && rc >= 0; r++) {
         size_t before = seen.n;
-        status = ss_map_put(&seen, ss_mix_in(flows_colour(b, r), (uint64_t)plan->class_of[r]), 0);
-        if (status < 0 || seen.n == before)
+        rc = ss_map_put(&seen, ss_mix_in(flows_colour(b, r), (uint64_t)plan->class_of[r]), 0);
+        if (rc < 0 || seen.n == before)
             continue;
         if (ss_grow(&b->odd, &b->cap_odd, (size_t)b->nodd + 1, sizeof *b->odd))
-            status = -1;
+            rc = -1;
         else
             b->odd[b->nodd++] = r;
     }
     ss_map_free(&seen);
-    return status < 0 ? -1 : 0;
+    return rc < 0 ? -1 : 0;
 }
 
 /* Finds the classes that are one class in the partition of two steps fewer. */
@@ -134,12 +133,12 @@ static int find_alike(struct ss_plan_builder *b)
 {
     struct ss_plan *plan = b->plan;
     struct ss_map first = {0};
-    int status = 0;
+    int rc = 0;
     plan->alike = ss_calloc((size_t)plan->nclasses, sizeof *plan->alike);
-    for (int c = 0; plan->alike && c < plan->nclasses && status >= 0; c++)
-        plan->alike[c] = status = ss_map_put(&first, b->nearer[plan->classes[c].representative], c);
+    for (int c = 0; plan->alike && c < plan->nclasses && rc >= 0; c++)
+        plan->alike[c] = rc = ss_map_put(&first, b->nearer[plan->classes[c].representative], c);
     ss_map_free(&first);
-    return plan->alike && status >= 0 ? 0 : -1;
+    return plan->alike && rc >= 0 ? 0 : -1;
 }
 
 int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c, struct ss_error *err)

@@ -55,17 +55,17 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
     if (plan->unfolded)
         return SS_OK;
     char *wanted = ss_calloc((size_t)r->nlinks, 1);
-    int status = wanted ? 0 : -1;
-    for (int c = 0; c < plan->nclasses && !status; c++)
+    int rc = wanted ? 0 : -1;
+    for (int c = 0; c < plan->nclasses && !rc; c++)
         want_flows(r, ss_plan_flow_of(b, c, 0), wanted);
-    for (int i = 0; i < b->nodd && !status; i++)
+    for (int i = 0; i < b->nodd && !rc; i++)
         want_flows(r, (size_t)b->odd[i] * (size_t)r->nkinds, wanted);
-    for (size_t i = 0; i < n && !status; i++)
-        for (int j = r->first[i]; j < r->first[i + 1] && !status; j++)
+    for (size_t i = 0; i < n && !rc; i++)
+        for (int j = r->first[i]; j < r->first[i + 1] && !rc; j++)
             if (wanted[r->pool[j]])
-                status = ss_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
+                rc = ss_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
     free(wanted);
-    return status ? ss_nomem(err) : SS_OK;
+    return rc ? ss_nomem(err) : SS_OK;
 }
 
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
@@ -114,11 +114,9 @@ static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, 
     struct ss_plan *plan = b->plan;
     const struct ss_routes *r = &b->routes;
     for (int j = r->first[flow]; j < r->first[flow + 1]; j++) {
-        int status;
         if (!r->kept[r->pool[j]])
             continue;
-        if ((status = link_of(b, j, &p->link[p->nlinks], err)) != 0)
-            return status;
+        SS_TRY(link_of(b, j, &p->link[p->nlinks], err));
         if (!plan->unfolded && names_last(p))
             continue;
         p->weight[p->nlinks] =
@@ -138,7 +136,6 @@ int ss_plan_path_at(struct ss_plan_builder *b, size_t flow, int *index, struct s
 {
     struct ss_plan *plan = b->plan;
     struct ss_path p;
-    int status;
     *index = -1;
     if (b->routes.to[flow] < 0)
         return SS_OK;
@@ -149,8 +146,7 @@ int ss_plan_path_at(struct ss_plan_builder *b, size_t flow, int *index, struct s
     if (*index < plan->npaths)
         return SS_OK;
     memset(&p, 0, sizeof p);
-    if ((status = path_fill(b, flow, &p, err)) != 0)
-        return status;
+    SS_TRY(path_fill(b, flow, &p, err));
     if (ss_grow(&plan->paths, &b->cap_paths, (size_t)plan->npaths + 1, sizeof *plan->paths) != 0)
         return ss_nomem(err);
     plan->paths[plan->npaths++] = p;
@@ -162,7 +158,6 @@ static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error
     struct ss_plan *plan = b->plan;
     size_t i = ss_plan_flow_of(b, cls, kind);
     struct ss_p2p_path edge;
-    int status;
     memset(&edge, 0, sizeof edge);
     if (b->routes.to[i] < 0)
         return SS_OK;
@@ -170,8 +165,7 @@ static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error
     edge.to = plan->class_of[b->routes.to[i]];
     edge.latency = b->routes.latency[i];
     edge.sm_share = 0; /* NCCL sends use one or two channels, and are short beside the compute */
-    if ((status = ss_plan_path(b, cls, kind, &edge.path, err)) != 0)
-        return status;
+    SS_TRY(ss_plan_path(b, cls, kind, &edge.path, err));
     if (ss_grow(&plan->p2p, &b->cap_p2p, (size_t)plan->np2p + 1, sizeof *plan->p2p) != 0)
         return ss_nomem(err);
     plan->p2p[plan->np2p++] = edge;
@@ -180,9 +174,9 @@ static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error
 
 int ss_plan_p2p_build(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = SS_OK;
-    for (int c = 0; c < b->plan->nclasses && !status; c++)
-        for (int k = 0; k < b->routes.npeers && !status; k++)
-            status = p2p_add(b, c, k, err);
-    return status;
+    int rc = SS_OK;
+    for (int c = 0; c < b->plan->nclasses && !rc; c++)
+        for (int k = 0; k < b->routes.npeers && !rc; k++)
+            rc = p2p_add(b, c, k, err);
+    return rc;
 }

@@ -43,7 +43,7 @@ static int number(const char *word, int limit)
 static int read_line(struct reader *r, char *line)
 {
     char *rest, *word[4] = {NULL};
-    int n = 0, node, status = SS_OK;
+    int n = 0, node, rc = SS_OK;
     line[strcspn(line, "#")] = '\0';
     for (char *w = strtok_r(line, " \t\r", &rest); w && n < 4; w = strtok_r(NULL, " \t\r", &rest))
         word[n++] = w;
@@ -51,9 +51,9 @@ static int read_line(struct reader *r, char *line)
         return SS_OK;
     node = number(word[1], r->nodes);
     if (!strcmp(word[0], "node") && n == 2 && node >= 0) {
-        for (int i = 0; i < r->gpus && !status; i++)
-            status = place(r, node * r->gpus + i);
-        return status;
+        for (int i = 0; i < r->gpus && !rc; i++)
+            rc = place(r, node * r->gpus + i);
+        return rc;
     }
     if (!strcmp(word[0], "gpu") && n == 3 && node >= 0 && number(word[2], r->gpus) >= 0)
         return place(r, node * r->gpus + number(word[2], r->gpus));
@@ -62,22 +62,22 @@ static int read_line(struct reader *r, char *line)
 
 static int read_text(struct reader *r, char *text)
 {
-    int status = SS_OK;
-    for (char *line = text, *end; line && !status; line = end) {
+    int rc = SS_OK;
+    for (char *line = text, *end; line && !rc; line = end) {
         end = strchr(line, '\n');
         if (end)
             *end++ = '\0';
         r->line++;
-        status = read_line(r, line);
+        rc = read_line(r, line);
     }
-    if (!status && r->n < r->world) {
+    if (!rc && r->n < r->world) {
         r->line = 0;
-        status = ss_fail(r->err, SS_ERR_INPUT, r->path, 0,
-                         "places for %d ranks, the platform has %d GPUs" SS_HINT
-                         "name every GPU once, or take fewer nodes",
-                         r->n, r->world);
+        rc = ss_fail(r->err, SS_ERR_INPUT, r->path, 0,
+                     "places for %d ranks, the platform has %d GPUs" SS_HINT
+                     "name every GPU once, or take fewer nodes",
+                     r->n, r->world);
     }
-    return status;
+    return rc;
 }
 
 int ss_placement_load(const char *path, const struct ss_platform *platform, int **out, struct ss_error *err)
@@ -85,25 +85,25 @@ int ss_placement_load(const char *path, const struct ss_platform *platform, int 
     struct reader r = {.path = path, .err = err};
     char *text = NULL;
     size_t len;
-    int status = ss_file_read(path, MAX_BYTES, &text, &len, err);
-    if (status)
-        return status;
+    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+    if (rc)
+        return rc;
     r.nodes = ss_platform_file_nodes(platform);
     r.gpus = ss_platform_file_gpus(platform);
     r.world = r.nodes * r.gpus;
     r.gpu_of = ss_calloc((size_t)r.world, sizeof *r.gpu_of);
     r.rank_of = ss_calloc((size_t)r.world, sizeof *r.rank_of);
     if (!r.gpu_of || !r.rank_of)
-        status = ss_nomem(err);
+        rc = ss_nomem(err);
     else if (strlen(text) != len)
-        status = ss_fail(err, SS_ERR_INPUT, path, 0, "not a text");
+        rc = ss_fail(err, SS_ERR_INPUT, path, 0, "not a text");
     else
-        status = read_text(&r, text);
+        rc = read_text(&r, text);
     free(text);
     free(r.rank_of);
-    if (status) {
+    if (rc) {
         free(r.gpu_of);
-        return status;
+        return rc;
     }
     *out = r.gpu_of;
     return SS_OK;

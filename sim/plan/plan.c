@@ -121,22 +121,22 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
-    int status = SS_OK;
+    int rc = SS_OK;
     if (ss_plan_in_order(plan, b->options))
         return SS_OK;
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
     SS_NEED(plan->gpu_of, err);
     char *taken = ss_calloc((size_t)plan->gpus, 1);
     SS_NEED(taken, err);
-    for (int r = 0; r < plan->world_size && !status; r++) {
+    for (int r = 0; r < plan->world_size && !rc; r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
             exists = gpu >= 0 && gpu < plan->gpus;
         if (!exists || taken[gpu]++)
-            status = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, gpu,
-                             exists ? "another rank has" : "does not exist");
+            rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "rank %d is placed on GPU %d, which %s", r, gpu,
+                         exists ? "another rank has" : "does not exist");
     }
     free(taken);
-    return status;
+    return rc;
 }
 
 /* With larger factors times leave the range of a program. */
@@ -169,7 +169,6 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const struct ss_job *job = plan->job;
-    int status;
     plan->world_size =
         ss_job_world_size(job, ss_platform_nodes(plan->platform), ss_platform_gpus_per_node(plan->platform));
     plan->gpus = ss_platform_nodes(plan->platform) * ss_platform_gpus_per_node(plan->platform);
@@ -179,17 +178,14 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     plan->padded_vocab = ss_model_padded_vocab(&job->model, job->vocab_divisible_by, job->tp);
     plan->parameters = ss_model_parameters(&job->model, plan->padded_vocab);
     const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, plan->dp, job->pp};
-    if ((status = ss_ranks_init(&plan->ranks, job->rank_order, size, err)) != 0)
-        return status;
+    SS_TRY(ss_ranks_init(&plan->ranks, job->rank_order, size, err));
     if (plan->ranks.world_size != plan->world_size)
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                        "tensor %d x context %d x data %d x pipeline %d is not %d GPUs", job->tp, job->cp,
                        plan->dp, job->pp, plan->world_size);
     if (plan->experts)
-        status =
-            ss_ranks_init_experts(&plan->expert_ranks, &plan->ranks, job->rank_order, job->etp, job->ep, err);
-    if (status)
-        return status;
+        SS_TRY(ss_ranks_init_experts(&plan->expert_ranks, &plan->ranks, job->rank_order, job->etp, job->ep,
+                                     err));
     ss_net_init(&b->net, plan->platform);
     b->net.pat = plan->stack->nccl_pat > 0;
     b->net.rings = plan->job->deterministic || plan->stack->nccl_rings > 0;
@@ -227,8 +223,8 @@ static int spread_tokens(struct ss_plan_builder *b, struct ss_error *err)
 
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = build_groups(b, ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0, err);
-    return status ? status : spread_tokens(b, err);
+    int rc = build_groups(b, ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0, err);
+    return rc ? rc : spread_tokens(b, err);
 }
 
 static int group_stages(struct ss_plan_builder *b, struct ss_error *err)
@@ -261,17 +257,17 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     note_guesses(b->plan);
     warn_dropped(b->plan);
     ss_plan_warn_straddling(b->plan);
-    int status = check_host(b->plan, err);
-    return status ? status : ss_plan_sites_keep(b, err);
+    int rc = check_host(b->plan, err);
+    return rc ? rc : ss_plan_sites_keep(b, err);
 }
 
 static int take_steps(ss_plan_step_function *const *steps, size_t n, struct ss_plan_builder *b,
                       struct ss_error *err)
 {
-    int status = SS_OK;
-    for (size_t i = 0; i < n && !status; i++)
-        status = steps[i](b, err);
-    return status;
+    int rc = SS_OK;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = steps[i](b, err);
+    return rc;
 }
 
 /* Makes groups to classes anew, or takes those of an equal cached plan. */
@@ -286,8 +282,8 @@ static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_loads_count,   /* flows on each link, by class */
         ss_plan_cache_put,
     };
-    int status = ss_plan_cache_take(b, err);
-    return status || b->kept ? status : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
+    int rc = ss_plan_cache_take(b, err);
+    return rc || b->kept ? rc : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
 }
 
 /* Each step reads what earlier steps wrote (struct ss_plan_builder). */
@@ -317,15 +313,15 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 
 int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = size_plan(b, err);
-    SS_THEN(status, place_ranks(b, err));
-    SS_THEN(status, slow_ranks(b, err));
+    int rc = size_plan(b, err);
+    SS_THEN(rc, place_ranks(b, err));
+    SS_THEN(rc, slow_ranks(b, err));
     /* What an uneven load sends between members takes all groups. */
     int kept = 0, even = !b->plan->experts || b->plan->job->moe.load == SS_LOAD_BALANCED;
     if (even)
-        SS_THEN(status, ss_plan_cache_stages(b, group_stages, &kept, err));
-    if (status)
-        return status;
+        SS_THEN(rc, ss_plan_cache_stages(b, group_stages, &kept, err));
+    if (rc)
+        return rc;
     return kept ? spread_tokens(b, err) : group_ranks(b, err);
 }
 
@@ -388,14 +384,14 @@ int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const 
 {
     static const struct ss_plan_options none;
     struct ss_plan_builder b;
-    int status = ss_plan_begin(&b, job, stack, platform, schedule, options ? options : &none, err);
-    if (status)
-        return status;
-    status = plan_fill(&b, err);
+    int rc = ss_plan_begin(&b, job, stack, platform, schedule, options ? options : &none, err);
+    if (rc)
+        return rc;
+    rc = plan_fill(&b, err);
     ss_plan_end(&b);
-    if (status) {
+    if (rc) {
         ss_plan_free(b.plan);
-        return status;
+        return rc;
     }
     *out = b.plan;
     return SS_OK;

@@ -217,13 +217,13 @@ int ss_plan_cache_stages(struct ss_plan_builder *b, ss_plan_step_function *build
         return SS_OK;
     b->key = key_of(b, SS_CACHE_STAGES);
     const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
-    int status = kept ? SS_OK : build(b, err);
+    int rc = kept ? SS_OK : build(b, err);
     if (kept)
         read_kept(b, kept);
     else
-        SS_THEN(status, put(b, err));
-    if (status || !b->plan->experts)
-        return status;
+        SS_THEN(rc, put(b, err));
+    if (rc || !b->plan->experts)
+        return rc;
     size_t n = (size_t)b->groups.nshapes[SS_COMM_EP];
     b->own = malloc((n + 1) * sizeof *b->own);
     if (!b->own)

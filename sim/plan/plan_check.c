@@ -79,6 +79,6 @@ static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
 
 int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = check_schedule(b->plan, err);
-    return status ? status : check_card(b->plan, err);
+    int rc = check_schedule(b->plan, err);
+    return rc ? rc : check_card(b->plan, err);
 }

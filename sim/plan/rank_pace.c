@@ -272,14 +272,14 @@ static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry,
     size_t v = (size_t)b->plan->schedule->chunks;
     int *count = ss_calloc((SS_PHASE_FB + v) * v, sizeof *count);
     SS_NEED(count, err);
-    int status = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
-                      : ss_rank_cost_build(&in, &entry->site, rebuilt_at(b, entry), &entry->cost, err);
+    int rc = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
+                  : ss_rank_cost_build(&in, &entry->site, rebuilt_at(b, entry), &entry->cost, err);
     entry->rebuilt = 1;
-    if (!status)
+    if (!rc)
         find_hidden(b->plan->schedule, &even, count, entry);
     free(count);
     ss_rank_cost_free(&even);
-    return status;
+    return rc;
 }
 
 static void take_cost(const struct ss_plan_builder *b, int cls)
@@ -297,19 +297,19 @@ static void take_cost(const struct ss_plan_builder *b, int cls)
 int ss_plan_pace_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_gpu_spread pace = pace_of(b->plan);
-    int status = SS_OK;
+    int rc = SS_OK;
     if (b->plan->world_size == 1 || !ss_pace_differs(&pace))
         return SS_OK;
     if (!b->drawn)
-        status = expect_paces(b, err);
-    for (int i = 0; i < b->ncosts && !status; i++) {
+        rc = expect_paces(b, err);
+    for (int i = 0; i < b->ncosts && !rc; i++) {
         struct ss_cost_entry *entry = &b->costs[i];
         if (hides(&entry->cost, b->plan->schedule->chunks))
-            status = rebuild(b, entry, err);
+            rc = rebuild(b, entry, err);
         else
             stretch_all(&entry->cost, b->plan->schedule->chunks, entry->site.pace);
     }
-    for (int c = 0; c < b->plan->nclasses && !status; c++)
+    for (int c = 0; c < b->plan->nclasses && !rc; c++)
         take_cost(b, c);
-    return status;
+    return rc;
 }

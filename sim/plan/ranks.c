@@ -38,28 +38,26 @@ static int check_pipelines(const struct ss_ranks *dense, const struct ss_ranks *
                            struct ss_error *err)
 {
     size_t n = strlen(order);
-    int last = n >= 2 && strcmp(order + n - 2, "pp") == 0, status = SS_OK;
+    int last = n >= 2 && strcmp(order + n - 2, "pp") == 0, rc = SS_OK;
     if (dense->size[SS_AXIS_PP] == 1)
         return SS_OK;
     if (!last && experts->size[SS_AXIS_DP] != dense->size[SS_AXIS_DP])
-        status =
-            ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                    "When not using pp-last rank ordering, the data parallel size of the attention and moe "
-                    "layers must be the same (%d and %d)",
-                    dense->size[SS_AXIS_DP], experts->size[SS_AXIS_DP]);
+        rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                     "When not using pp-last rank ordering, the data parallel size of the attention and moe "
+                     "layers must be the same (%d and %d)",
+                     dense->size[SS_AXIS_DP], experts->size[SS_AXIS_DP]);
     else if (experts->stride[SS_AXIS_PP] != dense->stride[SS_AXIS_PP])
-        status =
-            ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                    "Pipeline parallel groups are expected to be the same for Non-Expert and Expert part, "
-                    "but their ranks are %d and %d apart",
-                    dense->stride[SS_AXIS_PP], experts->stride[SS_AXIS_PP]);
-    return status ? ss_hint(err, status, "write pp last, as in --rank-order tp-cp-ep-dp-pp") : SS_OK;
+        rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                     "Pipeline parallel groups are expected to be the same for Non-Expert and Expert part, "
+                     "but their ranks are %d and %d apart",
+                     dense->stride[SS_AXIS_PP], experts->stride[SS_AXIS_PP]);
+    return rc ? ss_hint(err, rc, "write pp last, as in --rank-order tp-cp-ep-dp-pp") : SS_OK;
 }
 
 int ss_ranks_init_experts(struct ss_ranks *r, const struct ss_ranks *dense, const char *order, int etp,
                           int ep, struct ss_error *err)
 {
-    int world = dense->world_size, pp = dense->size[SS_AXIS_PP], status;
+    int world = dense->world_size, pp = dense->size[SS_AXIS_PP], rc;
     int64_t one = (int64_t)etp * ep * pp; /* ranks of one copy of the experts */
     memset(r, 0, sizeof *r);
     if (world % one)
@@ -69,8 +67,8 @@ int ss_ranks_init_experts(struct ss_ranks *r, const struct ss_ranks *dense, cons
             "take --ep and --etp (default: as --tp) whose product with --pp divides it",
             world, (long long)one);
     const int size[SS_AXIS_COUNT] = {etp, 1, ep, (int)(world / one), pp};
-    status = ss_ranks_init(r, order, size, err);
-    return status ? status : check_pipelines(dense, r, order, err);
+    rc = ss_ranks_init(r, order, size, err);
+    return rc ? rc : check_pipelines(dense, r, order, err);
 }
 
 const struct ss_ranks *ss_plan_grid(const struct ss_plan *plan, int comm)

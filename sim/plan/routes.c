@@ -261,9 +261,7 @@ static int find_route(const struct routing *b, int src, int dst, int ring, int p
     int from = ss_plan_gpu(b->plan, src), to = ss_plan_gpu(b->plan, dst),
         via = pair ? ss_rails_via(&b->rails, from, to) : from;
     int near = from / b->gpus == to / b->gpus;
-    int status = b->r->slow && ring && near && !b->mesh ? check_ports(b, from) : SS_OK;
-    if (status)
-        return status;
+    SS_TRY(b->r->slow && ring && near && !b->mesh ? check_ports(b, from) : SS_OK);
     *route = (struct route){0};
     go(b, route, from, via, ring);
     go(b, route, via, to, ring);
@@ -283,9 +281,9 @@ static int add_route(struct routing *b, int src, int dst, int ring, int pair, do
 {
     struct ss_routes *r = b->r;
     struct route route;
-    int status = find_route(b, src, dst, ring, pair, &route);
-    if (status || (status = grow_pool(b)) != 0)
-        return status;
+    int rc = find_route(b, src, dst, ring, pair, &route);
+    if (rc || (rc = grow_pool(b)) != 0)
+        return rc;
     for (int i = 0; i < route.n; i++) {
         if (r->link)
             r->link[r->npool] = route.link[i];
@@ -311,19 +309,19 @@ static int make_routes(struct routing *b)
     struct ss_routes *r = b->r;
     size_t nkinds = (size_t)r->nkinds, n = (size_t)r->symmetry.nranks * nkinds;
     char *pair = ss_calloc(nkinds + 1, 1);
-    int status = pair ? SS_OK : ss_nomem(b->err);
-    for (int kind = 0; kind < r->nkinds && !status; kind++)
+    int rc = pair ? SS_OK : ss_nomem(b->err);
+    for (int kind = 0; kind < r->nkinds && !rc; kind++)
         pair[kind] = (char)is_pair(r, kind);
-    for (size_t i = 0; i < n && !status; i++) {
+    for (size_t i = 0; i < n && !rc; i++) {
         int kind = (int)(i % nkinds), ring = kind >= r->npeers && kind != r->embedding;
         r->first[i] = (int)r->npool;
         if (r->to[i] >= 0)
-            status = add_route(b, ss_symmetry_rank(&r->symmetry, (int)(i / nkinds)), r->to[i], ring,
-                               pair[kind], &r->latency[i]);
+            rc = add_route(b, ss_symmetry_rank(&r->symmetry, (int)(i / nkinds)), r->to[i], ring, pair[kind],
+                           &r->latency[i]);
     }
     r->first[n] = (int)r->npool;
     free(pair);
-    return status;
+    return rc;
 }
 
 /* ---- all together ---- */
@@ -358,9 +356,7 @@ int ss_routes_between(const struct ss_plan *plan, struct ss_routes *r, int src, 
 {
     const struct routing b = routing_of(plan, r, err);
     struct route route;
-    int status = find_route(&b, src, dst, 1, hop == SS_HOP_APART, &route);
-    if (status)
-        return status;
+    SS_TRY(find_route(&b, src, dst, 1, hop == SS_HOP_APART, &route));
     memcpy(link, route.link, (size_t)route.n * sizeof *link);
     *n = route.n;
     return SS_OK;
@@ -370,17 +366,15 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
                     const struct ss_plan_options *options, struct ss_routes *r, struct ss_error *err)
 {
     struct routing b = routing_of(plan, r, err);
-    int status;
     b.groups = groups;
     memset(r, 0, sizeof *r);
     r->symmetry = ss_symmetry_of(plan, groups, ss_plan_is_alike(plan, options));
-    if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
-        (status = ss_routes_make_links(plan, net, options, r, err)) != 0)
-        return status;
+    SS_TRY(make_kinds(&b));
+    SS_TRY(make_room(&b));
+    SS_TRY(ss_routes_make_links(plan, net, options, r, err));
     make_hops(&b);
     make_peers(&b);
-    if ((status = make_routes(&b)) != 0)
-        return status;
+    SS_TRY(make_routes(&b));
     return ss_routes_drop_links(r, options->keep_links, err);
 }
 

@@ -57,31 +57,30 @@ static int slow_link(const struct build *b, int i, double factor)
 /* Slows the links of a port. In a mesh a port stands for all links of its GPU in its direction. */
 static int slow_port(const struct build *b, int port, double factor)
 {
-    int gpu = (port - b->r->nplatform) / 2, down = (port - b->r->nplatform) % 2, status = SS_OK;
-    for (int i = 0, other = gpu / b->gpus * b->gpus; i < b->gpus && !status; i++, other++) {
+    int gpu = (port - b->r->nplatform) / 2, down = (port - b->r->nplatform) % 2, rc = SS_OK;
+    for (int i = 0, other = gpu / b->gpus * b->gpus; i < b->gpus && !rc; i++, other++) {
         struct ss_route way;
         if (other == gpu)
             continue;
         ss_platform_route(b->plan->platform, down ? other : gpu, down ? gpu : other, &way);
-        status = slow_link(b, way.link[0], factor);
+        rc = slow_link(b, way.link[0], factor);
     }
-    return status;
+    return rc;
 }
 
 static int slow_down(const struct build *b, const struct ss_slow_link *slow)
 {
-    int found = 0, status = SS_OK;
-    for (int i = 0; i < b->r->nlinks && !status; i++) {
+    int found = 0, rc = SS_OK;
+    for (int i = 0; i < b->r->nlinks && !rc; i++) {
         struct ss_link link;
         ss_routes_link(b->plan, b->r, i, &link);
         if (!named(link.name, slow->name))
             continue;
-        status =
-            b->mesh && i >= b->r->nplatform ? slow_port(b, i, slow->factor) : slow_link(b, i, slow->factor);
+        rc = b->mesh && i >= b->r->nplatform ? slow_port(b, i, slow->factor) : slow_link(b, i, slow->factor);
         found = 1;
     }
-    if (status)
-        return status;
+    if (rc)
+        return rc;
     if (found)
         return SS_OK;
     return ss_fail(
@@ -100,7 +99,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
     const struct build b = {plan, r, err, ss_platform_gpus_per_node(plan->platform),
                             ss_platform_is_mesh(plan->platform)};
     double eff[SS_LINK_KIND_COUNT];
-    int status = SS_OK;
+    int rc = SS_OK;
     for (int k = 0; k < SS_LINK_KIND_COUNT; k++)
         eff[k] = ss_link_efficiency(plan, k);
     r->nplatform = ss_platform_link_count(plan->platform);
@@ -119,7 +118,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
         r->bandwidth[i] *= eff[kind];
         r->inner[i] = kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
     }
-    for (int i = 0; i < options->nslow_links && !status; i++)
-        status = slow_down(&b, &options->slow_links[i]);
-    return status;
+    for (int i = 0; i < options->nslow_links && !rc; i++)
+        rc = slow_down(&b, &options->slow_links[i]);
+    return rc;
 }

@@ -81,25 +81,25 @@ static void list_groups(struct ss_sharing *s)
 /* Walks the groups of a stage, or of all stages, in the order of ranks, where it is negative. */
 static int walk_groups(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
-    int status = SS_OK;
+    int rc = SS_OK;
     s->seen = pass == BOUND ? s->total : s->load;
     int i = stage < 0 ? 0 : s->of_stage[stage],
         end = stage < 0 ? s->plan->world_size : s->of_stage[stage + 1];
-    for (; i < end && !status; i++) {
+    for (; i < end && !rc; i++) {
         int r = stage < 0 ? i : s->lowest[i];
         if (s->groups->first[s->comm][r] != r || is_idle(s, ss_groups_at(s->groups, s->comm, r)))
             continue;
         s->worst = 0;
-        status = ss_sharing_visit_group(s, r,
-                                        pass != ADD                 ? ss_sharing_find_worst
-                                        : ss_sharing_leaves_node(s) ? ss_sharing_add_far
-                                                                    : ss_sharing_add);
-        if (pass != ADD && !status)
+        rc = ss_sharing_visit_group(s, r,
+                                    pass != ADD                 ? ss_sharing_find_worst
+                                    : ss_sharing_leaves_node(s) ? ss_sharing_add_far
+                                                                : ss_sharing_add);
+        if (pass != ADD && !rc)
             note_factor(s, r, pass, low, high, link);
-        if (pass == FILL && !status && s->apart)
-            status = ss_sharing_note_taken(s, r, ss_sharing_visit_group);
+        if (pass == FILL && !rc && s->apart)
+            rc = ss_sharing_note_taken(s, r, ss_sharing_visit_group);
     }
-    return status;
+    return rc;
 }
 
 /* Notes the share of groups whose factors are `low` and more, up to `high` if all stages are busy. */
@@ -114,20 +114,20 @@ static void note_beyond(struct ss_sharing *s, double low, double high, const cha
 
 static int share_hop(struct ss_sharing *s)
 {
-    int stages = s->plan->schedule->stages, status = SS_OK;
+    int stages = s->plan->schedule->stages, rc = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
     s->counted = s->rails.rails.n > 0 && SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) && !s->unlike;
     size_t nlinks = (size_t)(s->counted ? s->rails.n : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
-    for (int stage = 0; stage < stages && !status; stage++) {
+    for (int stage = 0; stage < stages && !rc; stage++) {
         memset(s->load, 0, nlinks * sizeof *s->load);
-        status = walk_groups(s, stage, ADD, &low, &high, link);
-        SS_THEN(status, walk_groups(s, stage, FILL, &low, &high, link));
+        rc = walk_groups(s, stage, ADD, &low, &high, link);
+        SS_THEN(rc, walk_groups(s, stage, FILL, &low, &high, link));
     }
-    SS_THEN(status, walk_groups(s, -1, BOUND, &low, &high, link));
+    SS_THEN(rc, walk_groups(s, -1, BOUND, &low, &high, link));
     note_beyond(s, low, high, link);
-    return status;
+    return rc;
 }
 
 /* ---- uneven amounts of an expert group ---- */
@@ -157,13 +157,13 @@ static void set_parts(struct ss_sharing *s, int far, double divided)
 static int walk_uneven_pairs(struct ss_sharing *s, int far, ss_pairs_visitor visit)
 {
     const int gpus = s->rails.rails.gpus;
-    int status = SS_OK;
+    int rc = SS_OK;
     s->hop = !far ? SS_HOP_NODE : by_stages(s) ? SS_HOP_RAIL : SS_HOP_APART;
     for (int i = 0; i < s->n; i++)
-        for (int j = 0; j < s->n && !status; j++)
+        for (int j = 0; j < s->n && !rc; j++)
             if (i != j && (s->gpus[i] / gpus != s->gpus[j] / gpus) == far && s->row[i] * s->col[j] > 0)
-                status = ss_sharing_visit_flow(s, s->members[i], s->members[j], s->row[i] * s->col[j], visit);
-    return status;
+                rc = ss_sharing_visit_flow(s, s->members[i], s->members[j], s->row[i] * s->col[j], visit);
+    return rc;
 }
 
 static int visit_uneven(struct ss_sharing *s, int first, ss_pairs_visitor visit)
@@ -171,15 +171,15 @@ static int visit_uneven(struct ss_sharing *s, int first, ss_pairs_visitor visit)
     const struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_exchange near = {s->gpus, g->n, s->row, s->col, 0},
                              far = {s->gpus, g->n, s->row, s->col, by_stages(s) && s->way == SS_WAY_THERE};
-    int status = SS_OK;
+    int rc = SS_OK;
     ss_comm_members(s->plan, SS_COMM_EP, first, s->members, &s->n);
     set_parts(s, 0, 1);
     if (s->counted)
         ss_rail_links_visit_near(&s->rails, &near, visit, s);
     else
-        status = walk_uneven_pairs(s, 0, visit);
-    if (g->nodes < 2 || status)
-        return status;
+        rc = walk_uneven_pairs(s, 0, visit);
+    if (g->nodes < 2 || rc)
+        return rc;
     set_parts(s, 1, by_stages(s) ? g->per_node : 1);
     if (!s->counted)
         return walk_uneven_pairs(s, 1, visit);
@@ -251,16 +251,16 @@ static void note_pace(struct ss_sharing *s, int first)
 /* Walks the groups of a stage, or of all stages where it is negative. */
 static int walk_uneven(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
-    int status = SS_OK;
+    int rc = SS_OK;
     s->seen = pass == BOUND ? s->total : s->load;
-    for (int r = 0; r < s->plan->world_size && !status; r++) {
+    for (int r = 0; r < s->plan->world_size && !rc; r++) {
         if (s->groups->first[SS_COMM_EP][r] != r ||
             (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
             continue;
         s->worst = 0;
         memset(s->worst_of, 0, sizeof s->worst_of);
-        status = visit_uneven(s, r, pass == ADD ? ss_sharing_add : find_worst_of_kind);
-        if (pass == FILL && !status)
+        rc = visit_uneven(s, r, pass == ADD ? ss_sharing_add : find_worst_of_kind);
+        if (pass == FILL && !rc)
             note_pace(s, r);
         if (pass == FILL)
             *low = fmin(*low, s->worst);
@@ -268,49 +268,49 @@ static int walk_uneven(struct ss_sharing *s, int stage, int pass, double *low, d
             *high = s->worst;
             ss_sharing_name_link(s, link);
         }
-        if (pass == FILL && !status && s->apart)
-            status = ss_sharing_note_taken(s, r, visit_uneven);
+        if (pass == FILL && !rc && s->apart)
+            rc = ss_sharing_note_taken(s, r, visit_uneven);
     }
-    return status;
+    return rc;
 }
 
 /* Shares links for one way of an exchange. */
 static int share_uneven(struct ss_sharing *s)
 {
-    int stages = s->plan->schedule->stages, status = SS_OK;
+    int stages = s->plan->schedule->stages, rc = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
     s->counted = s->rails.rails.n > 0 && !s->unlike && !s->net->mesh; /* rails count links of a switch */
     size_t nlinks =
         (size_t)(s->counted ? s->rails.n + 2 * s->plan->gpus : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
-    for (int stage = 0; stage < stages && !status; stage++) {
+    for (int stage = 0; stage < stages && !rc; stage++) {
         memset(s->load, 0, nlinks * sizeof *s->load);
-        status = walk_uneven(s, stage, ADD, &low, &high, link);
-        SS_THEN(status, walk_uneven(s, stage, FILL, &low, &high, link));
+        rc = walk_uneven(s, stage, ADD, &low, &high, link);
+        SS_THEN(rc, walk_uneven(s, stage, FILL, &low, &high, link));
     }
-    SS_THEN(status, walk_uneven(s, -1, BOUND, &low, &high, link));
+    SS_THEN(rc, walk_uneven(s, -1, BOUND, &low, &high, link));
     note_beyond(s, low, high, link);
-    return status;
+    return rc;
 }
 
 static int share_comm(struct ss_sharing *s)
 {
     unsigned hops = ss_collective_hops(ss_comm_kinds(s->plan, s->comm), s->net->mesh);
-    int status = SS_OK;
+    int rc = SS_OK;
     if (is_uneven(s)) {
-        for (s->way = 0; s->way < SS_WAYS && !status; s->way++)
-            status = share_uneven(s);
-        return status;
+        for (s->way = 0; s->way < SS_WAYS && !rc; s->way++)
+            rc = share_uneven(s);
+        return rc;
     }
     list_groups(s);
-    for (s->hop = 0; s->hop < SS_HOP_COUNT && !status; s->hop++) {
+    for (s->hop = 0; s->hop < SS_HOP_COUNT && !rc; s->hop++) {
         int pairs = SS_HOPS_OF_PAIRS >> s->hop & 1;
         if (hops >> s->hop & 1 &&
             (pairs ? s->unlike || !ss_sharing_is_near(s->hop) : s->groups->width[s->comm][s->hop] > 0))
-            status = share_hop(s);
+            rc = share_hop(s);
     }
-    return status;
+    return rc;
 }
 
 /* Returns whether groups of the communicator may have less than their own share of links. */
@@ -369,18 +369,18 @@ int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const 
                            .apart = apart,
                            .members = room,
                            .gpus = room + plan->world_size};
-    int status = SS_OK;
-    for (s.comm = 0; s.comm < SS_COMM_COUNT && !status; s.comm++) {
+    int rc = SS_OK;
+    for (s.comm = 0; s.comm < SS_COMM_COUNT && !rc; s.comm++) {
         if (!is_shared(&s))
             continue;
-        status = make_room(&s);
-        if (status)
-            ss_fail(err, status, NULL, 0, "out of memory for the links of %d ranks", plan->world_size);
+        rc = make_room(&s);
+        if (rc)
+            ss_fail(err, rc, NULL, 0, "out of memory for the links of %d ranks", plan->world_size);
         else
-            status = share_comm(&s);
+            rc = share_comm(&s);
     }
     ss_rail_links_free(&s.rails);
     free(s.load);
     free(s.lowest);
-    return status;
+    return rc;
 }

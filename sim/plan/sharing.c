@@ -45,9 +45,8 @@ int ss_sharing_is_near(int hop)
 
 int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, ss_pairs_visitor visit)
 {
-    int link[SS_ROUTE_MAX], n, status;
-    if ((status = ss_routes_between(s->plan, s->routes, from, to, s->hop, link, &n, s->err)) != 0)
-        return status;
+    int link[SS_ROUTE_MAX], n;
+    SS_TRY(ss_routes_between(s->plan, s->routes, from, to, s->hop, link, &n, s->err));
     for (int i = 0; i < n; i++)
         visit(s, link[i], flows);
     return SS_OK;
@@ -57,7 +56,7 @@ int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, 
 static int visit_pairs(struct ss_sharing *s, ss_pairs_visitor visit)
 {
     const struct ss_exchange even = {.gpus = s->gpus, .n = s->n};
-    int status = SS_OK, gpus = s->rails.rails.gpus;
+    int rc = SS_OK, gpus = s->rails.rails.gpus;
     for (int i = 0; i < s->n && s->counted; i++)
         s->gpus[i] = ss_plan_gpu(s->plan, s->members[i]);
     if (s->counted) {
@@ -65,13 +64,13 @@ static int visit_pairs(struct ss_sharing *s, ss_pairs_visitor visit)
         return SS_OK;
     }
     for (int i = 0; i < s->n; i++)
-        for (int j = 0; j < s->n && !status; j++) {
+        for (int j = 0; j < s->n && !rc; j++) {
             int near =
                 ss_plan_gpu(s->plan, s->members[i]) / gpus == ss_plan_gpu(s->plan, s->members[j]) / gpus;
             if (i != j && near == ss_sharing_is_near(s->hop))
-                status = ss_sharing_visit_flow(s, s->members[i], s->members[j], 1, visit);
+                rc = ss_sharing_visit_flow(s, s->members[i], s->members[j], 1, visit);
         }
-    return status;
+    return rc;
 }
 
 int ss_sharing_leaves_node(const struct ss_sharing *s)
@@ -85,16 +84,16 @@ static int visit_hop(struct ss_sharing *s, ss_pairs_visitor visit)
     const struct ss_groups *g = s->groups;
     const struct ss_group_shape shape = ss_groups_shape(g, s->comm, s->members[0]);
     const int width = g->width[s->comm][s->hop];
-    int status = SS_OK;
-    for (int i = 0; i < s->n * width && !status; i++) {
+    int rc = SS_OK;
+    for (int i = 0; i < s->n * width && !rc; i++) {
         int rank = s->members[i % s->n];
         int to = ss_groups_target(g, s->comm, s->hop, i / s->n, rank);
         double flows = ss_sharing_leaves_node(s) ? (double)shape.per_node / ss_groups_local(g, s->comm, rank)
                                                  : ss_hop_part(s->hop, &shape, i / s->n);
         if (to != rank)
-            status = ss_sharing_visit_flow(s, rank, to, flows, visit);
+            rc = ss_sharing_visit_flow(s, rank, to, flows, visit);
     }
-    return status;
+    return rc;
 }
 
 int ss_sharing_visit_group(struct ss_sharing *s, int first, ss_pairs_visitor visit)
@@ -123,15 +122,15 @@ int ss_sharing_note_taken(struct ss_sharing *s, int first, ss_sharing_visit *gro
     struct ss_share *share = &s->plan->shares[s->comm];
     const double *seen = s->seen;
     double together = s->worst;
-    int status = group(s, first, add_alone);
+    int rc = group(s, first, add_alone);
     s->seen = s->alone;
     s->worst = 0;
-    status = status ? status : group(s, first, ss_sharing_find_worst);
-    status = status ? status : group(s, first, clear_alone);
+    rc = rc ? rc : group(s, first, ss_sharing_find_worst);
+    rc = rc ? rc : group(s, first, clear_alone);
     s->seen = seen;
-    if (!status && together > 0)
+    if (!rc && together > 0)
         share->taken = fmax(share->taken, 1 - s->worst / together);
-    return status;
+    return rc;
 }
 
 void ss_sharing_name_link(const struct ss_sharing *s, char name[64])
