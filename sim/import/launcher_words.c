@@ -13,11 +13,15 @@ enum {
     SPAN,
     LSF_GPUS,
     STANDALONE,
+    ONE_A_NODE,
     VISIBLE,
-    REFUSED
+    REFUSED,
+    PLAIN /* nothing; the row keeps it from being taken for a misspelt one of the others */
 };
 
 #define SLURM "srun sbatch salloc"
+/* Programs that read "-N4" as "-N 4". */
+#define ATTACHED SLURM " flux aprun jsrun"
 /* Programs that start a process for each GPU of the node themselves. */
 #define ITSELF "llamafactory-cli deepy.py"
 #define MPI "mpirun mpiexec mpiexec.hydra orterun prun"
@@ -50,11 +54,14 @@ static const struct option {
     {SLURM, "--gpus-per-task", SS_COUNT_PER_TASK, NULL},
     {"flux", "-g --gpus-per-task", SS_COUNT_PER_TASK, NULL},
     {SLURM, "--gpus -G", SS_COUNT_CARDS, NULL},
+    {SLURM " flux", "--ntasks-per-core --tasks-per-core", PLAIN, NULL},
     {"bsub", "-R", SPAN, NULL},
     {"bsub", "-gpu", LSF_GPUS, NULL},
     {MPI " horovodrun", "-np --np -n -c --num-proc", SS_COUNT_ALL, NULL},
     {MPI, "-N -npernode --npernode -ppn --ppn -perhost --ntasks-per-node", SS_COUNT_NODE, NULL},
     {MPI, "-map-by --map-by", PER_NODE_MAP, NULL},
+    {MPI, "-pernode --pernode", ONE_A_NODE, NULL},
+    {MPI, "-nw --nw -hostos", PLAIN, NULL},
     {MPI " horovodrun colossalai", "-H -host --host -hosts --hosts", HOSTS, NULL},
     {MPI " horovodrun deepspeed colossalai", "-hostfile --hostfile -machinefile --machinefile -f", HOSTFILE,
      NULL},
@@ -174,32 +181,62 @@ static const struct option *option_of(const struct chain *x, const char *text, s
     return NULL;
 }
 
-/* Whether a name is the word, abbreviated as argparse allows it, *far 0, or with a letter off, *far 1. CPUs are not GPUs. */
-static bool is_like(const char *word, size_t n, const char *name, int *far)
+/* How many letters of the word may be wrong, so that it is still taken for the name. CPUs are not GPUs. */
+static size_t most_wrong(const char *word, const char *name)
 {
-    *far = strncmp(name, word, n) != 0;
-    return !*far || (strncmp(word, "--cpu", 5) != 0 && ss_nearest_within(word, &name, 1, 1) != NULL);
+    const size_t n = strlen(name);
+
+    if (!strncmp(word, "--cpu", 5))
+        return 0;
+    return n >= 10 ? 2 : n >= 6 || (n >= 3 && !strncmp(word, name, strspn(name, "-") + 1)) ? 1 : 0;
 }
 
-/* Finds the option of this launcher that counts nodes or processes and is like a word that is none of its options; *far as of is_like. Its
- * name goes to `near`. */
+/* Two letters beside each other are the wrong way round: "--nnoeds". */
+static bool is_swapped(const char *word, const char *name)
+{
+    size_t i = 0;
+
+    while (word[i] && word[i] == name[i])
+        i++;
+    return i > 2 && word[i] && word[i + 1] && word[i] == name[i + 1] && word[i + 1] == name[i] &&
+           !strcmp(word + i + 2, name + i + 2);
+}
+
+/* Whether the word is the name misspelt, or has its number in the same word: "-np16". */
+static bool is_misspelt(const char *word, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return is_swapped(word, name) || ss_nearest_within(word, &name, 1, most_wrong(word, name)) ||
+           (n > 2 && !strncmp(word, name, n) && !word[n + strspn(word + n, "0123456789")]);
+}
+
+/* Finds the option of this launcher that says how many processes start where, and which a word that is none of its options is like: abbreviated, as
+ * argparse allows it, *far 0, or misspelt, *far 1. Its name goes to `near`. */
 static const struct option *option_like(const struct chain *x, const char *text, size_t n, char near[64],
                                         int *far)
 {
-    char word[64];
+    const struct option *found = NULL;
+    char word[64], name[64];
 
-    if (!x->name[0] || x->other || n < 6 || n >= sizeof word)
+    if (!x->name[0] || x->other || n < 3 || n >= sizeof word)
         return NULL;
     snprintf(word, sizeof word, "%.*s", (int)n, text);
     for (size_t i = 0; i < SS_ARRAY_LEN(options); i++)
         for (const char *at = options[i].names; ss_has_word(options[i].programs, x->name) && *at;) {
             size_t length = strcspn(at, " ");
-            snprintf(near, 64, "%.*s", (int)length, at);
-            if (options[i].what < SS_COUNTS && is_like(word, n, near, far))
-                return &options[i];
+            snprintf(name, sizeof name, "%.*s", (int)length, at);
             at += length + (at[length] == ' ');
+            *far = strncmp(name, word, n) != 0 || n < 6;
+            if (options[i].what >= VISIBLE || (*far && (found || !is_misspelt(word, name))))
+                continue;
+            found = &options[i];
+            snprintf(near, 64, "%s", name);
+            if (!*far)
+                return found;
         }
-    return NULL;
+    *far = 1;
+    return found;
 }
 
 static int bad(const struct chain *x, size_t i, const char *value, struct ss_error *err)
@@ -210,8 +247,9 @@ static int bad(const struct chain *x, size_t i, const char *value, struct ss_err
         return SS_OK;
     if (value[0] == '-')
         return ss_fail(err, SS_ERR_INPUT, x->words->file, w->line, "%.60s needs a value", w->text);
-    ss_fail(err, SS_ERR_INPUT, x->words->file, w->line, "%.60s %.100s: a number of at least 1 is asked",
-            w->text, value);
+    const bool behind = !ends_in(w->text, value); /* not in one word, as -N4 and --nodes=4 */
+    ss_fail(err, SS_ERR_INPUT, x->words->file, w->line, "%.60s%s%.100s: a number of at least 1 is asked",
+            w->text, behind ? " " : "", behind ? value : "");
     return strchr(value, '$')
                ? ss_hint(err, SS_ERR_INPUT,
                          "write what the shell makes of it, or run the script by --launch FILE")
@@ -358,7 +396,7 @@ static int read_word(struct chain *x, size_t *i)
     if (is_program(x, *i) || text[0] != '-')
         return SS_OK;
     const struct option *o = option_of(x, text, n);
-    if (!o && n > 2 && isalpha((unsigned char)text[1]) && strspn(text + 2, "0123456789") == n - 2) {
+    if (!o && n > 2 && text[1] != '-' && ss_has_word(ATTACHED, x->name)) {
         o = option_of(x, text, 2); /* -N4 */
         value = text + 2;
     }
@@ -373,7 +411,9 @@ static int read_word(struct chain *x, size_t *i)
                        text, x->name, o->why);
     if (o && o->what == STANDALONE)
         x->out->standalone = true;
-    else if (o && value)
+    else if (o && o->what == ONE_A_NODE)
+        x->out->layer[x->layer].count[SS_COUNT_NODE] = 1;
+    else if (o && o->what != PLAIN && value)
         return take(x, *i, o, value);
     return SS_OK;
 }
