@@ -20,6 +20,7 @@ struct item {
 struct ss_cache {
     size_t bytes;
     uint64_t now; /* number of questions so far */
+    struct ss_cache_counts counts;
     struct item *chain[CHAINS];
 };
 
@@ -62,6 +63,7 @@ void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key)
         return NULL;
     item->asked = ++cache->now;
     item->taken++;
+    cache->counts.found++;
     return item->thing;
 }
 
@@ -95,6 +97,7 @@ int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, s
                           .next = cache->chain[key.a % CHAINS]};
     cache->chain[key.a % CHAINS] = item;
     cache->bytes += bytes;
+    cache->counts.put++;
     return 0;
 }
 
@@ -103,6 +106,11 @@ void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key)
     struct item *item = *find(cache, key);
     if (item)
         item->taken--;
+}
+
+struct ss_cache_counts ss_cache_counts(const struct ss_cache *cache)
+{
+    return cache->counts;
 }
 
 /* ---- files ---- */

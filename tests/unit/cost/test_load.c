@@ -85,6 +85,10 @@ static void test_kept(void)
             }
             CU_ASSERT_EQUAL(memcmp(&f[0], &f[1], sizeof f[0]), 0);
             CU_ASSERT_EQUAL(memcmp(room[0], room[1], sizeof room[0]), 0);
+            /* the first turn computes all twelve and keeps them, the second takes what is kept and computes none */
+            const struct ss_cache_counts counts = ss_cache_counts(cache);
+            CU_ASSERT_EQUAL(counts.put, turn ? 12 : i + 1);
+            CU_ASSERT_EQUAL(counts.found, turn ? i + 1 : 0);
         }
     ss_cache_close(cache);
 }

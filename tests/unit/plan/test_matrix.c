@@ -2,6 +2,7 @@
 /* Uneven amounts of an exchange: what each link carries, against a matrix worked out by hand. */
 #include <stdlib.h>
 
+#include "base/cache.h"
 #include "plan/matrix.h"
 #include "plan/shares.h"
 #include "scale_job.h"
@@ -225,6 +226,36 @@ static void test_sums(void)
     }
 }
 
+/* Layouts of one load compute it once: that of other layers takes what is kept, that of a larger micro batch keeps one more. */
+static void test_kept(void)
+{
+    static const struct {
+        const char *flags;
+        uint64_t found, put;
+    } rows[] = {{"", 0, 1}, {"--num-layers 4", 1, 1}, {"--mbs 2", 1, 2}, {"--mbs 2 --num-layers 8", 2, 2}};
+    struct ss_cache *cache;
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[512];
+        struct scale_job s;
+        struct ss_run run;
+        struct ss_groups g;
+        snprintf(text, sizeof text, SIXTEEN "--gbs 32 --moe-load zipf:0.3 %s", rows[i].flags);
+        CU_ASSERT_FATAL(!scale_open(&s, text));
+        run_at(&s, SS_LEVEL_CHUNK, 0, 0, &run);
+        int *room = malloc(2 * (size_t)run.plan->world_size * sizeof *room);
+        CU_ASSERT_EQUAL_FATAL(ss_groups_build(run.plan, 0, &g, NULL), 0);
+        CU_ASSERT_EQUAL(ss_groups_spread_tokens(run.plan, &g, room, 0, cache, NULL), 0);
+        CU_ASSERT_EQUAL(ss_cache_counts(cache).found, rows[i].found);
+        CU_ASSERT_EQUAL(ss_cache_counts(cache).put, rows[i].put);
+        ss_groups_free(&g);
+        free(room);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+    ss_cache_close(cache);
+}
+
 /* ---- an even matrix is the closed form of even amounts ---- */
 
 #define EXPERTS                                                                                              \
@@ -343,6 +374,7 @@ SUITE(matrix)
 {
     CU_TestInfo tests[] = {{"links by hand, one hot expert", test_by_hand},
                            {"sums of the matrix", test_sums},
+                           {"kept loads", test_kept},
                            {"an even matrix", test_even},
                            {"a load of each layer", test_by_layer},
                            CU_TEST_INFO_NULL};

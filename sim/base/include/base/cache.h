@@ -76,3 +76,8 @@ int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, s
                  void (*destroy)(void *));
 /* Gives back a thing that was taken. */
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key);
+/* How often a thing was found in the cache, and how often one was put in. */
+struct ss_cache_counts {
+    uint64_t found, put;
+};
+struct ss_cache_counts ss_cache_counts(const struct ss_cache *cache);
