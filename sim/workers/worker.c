@@ -98,7 +98,8 @@ int ss_worker_hire(const struct ss_pool *pool, struct ss_worker *s)
         close(ends[0]);
         return -1;
     }
-    *s = (struct ss_worker){.pid = pid, .fd = ends[0]};
+    s->pid = pid;
+    s->fd = ends[0];
     return 0;
 }
 
