@@ -95,6 +95,13 @@ class Launch(unittest.TestCase):
         """Values of theirs that are called as programs are ("env", "test") are none; other machines run a text."""
         for runner in ("conda run -n env --no-capture-output", "srun -p test", "docker run --name test -w /w/ image", "ray job submit -- "):
             self.same_as(self.result("--launch", self.script(runner + " " + LAUNCH)), *LAYOUT)
+        for runner in ("docker exec -it megatron", "conda run -n axolotl", "uv run --extra deepspeed --no-sync", "kubectl exec swift --",
+                       "sudo -u nemo", "srun --container-name nemo --mpi=pmix", "enroot start --rw nemo"):
+            with self.subTest(runner=runner):
+                self.same_as(self.result("--launch", self.script(runner + " " + LAUNCH)), *LAYOUT)
+        self.same_as(self.result("--launch", self.script(
+            "conda activate megatron\nmicromamba activate axolotl\ndocker stop nemo\ndocker pull deepspeed/deepspeed\nsudo pip install deepspeed\n"
+            "srun pkill -f deepspeed\nkubectl delete pod swift\nuv pip install accelerate\n" + LAUNCH)), *LAYOUT)
         ssh = "ssh -o BatchMode=yes $host \"cd /w && " + LAUNCH.strip().replace("--nnodes 4", "--nnodes 4 --node_rank $rank") + "\""
         for remote in (ssh, ssh.replace("--node_rank ", "--node_rank="), "pdsh -w a,b '" + LAUNCH.strip() + "'",
                        "ssh $host bash -s <<END\n" + LAUNCH + "END\n"):

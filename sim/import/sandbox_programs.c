@@ -103,19 +103,30 @@ static const char runner_text[] = HEAD
     /* not the image of a container, nor another file that is a value */
     "is_script() { local head=; [ -f \"$1\" ] && [ -s \"$1\" ] || return 1\n"
     "case $1 in *.sh|*.bash|*.slurm|*.sbatch) return 0;; esac; [ -x \"$1\" ] && return 0\n"
-    "IFS= read -r -n 2 head < \"$1\"; [ \"$head\" = '#!' ]; }\n" RECORD
+    "IFS= read -r -n 2 head < \"$1\"; [ \"$head\" = '#!' ]; }\n"
+    /* what these start stands behind a word of theirs; what has a program's name before another is an environment or a container */
+    "starts() { local behind= to=@R" SS_SANDBOX_PROGRAMS "; [ -f \"$to/${1##*/}\" ] || return 1\n"
+    "case $own in conda|*mamba|poetry|uv|pixi) behind=run;; docker|podman) behind='run exec';; "
+    "kubectl) behind=--;; ray) behind=submit;; esac\n"
+    "for word in $behind; do case \" ${own[*]} \" in *\" $word \"*) behind=; break;; esac; done\n"
+    "[ -z \"$behind\" ] || return 1\n"
+    "case ${1##*/} in megatron|axolotl|swift|nemo|deepspeed|accelerate|colossalai|trl|tune|xtuner|litgpt) "
+    "[ -z \"${2-}\" ] || [ ! -f \"$to/${2##*/}\" ];; esac; }\n" RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
     "own=(\"${0##*/}\")\n"
     "while (($#)); do\n"
     /* values that may be called as a program is, the environment "env", the partition "test", or are files */
     "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
     "*' --hostfile'|*' -hostfile'|*' --machinefile'|*' -machinefile'|'mpiexec -f'|'mpirun -f'|"
-    "*' --partition'|*' --job-name'|*' --account'|*' --qos'|'kubectl -'[nc])\n"
+    "*' --partition'|*' --job-name'|*' --account'|*' --qos'|*' --comment'|*' --reservation'|*' --hostname'|"
+    "*' --container-name'|*' --network'|*' --submission-id'|'uv --with'|'uv --extra'|'uv --group'|'sudo "
+    "-'[ugh]|'docker -h'|"
+    "'kubectl -'[nc])\n"
     "  case $1 in *hostfile|*machinefile|-f) export STEPSIM_HOSTS=${2-};; esac; own+=(\"$1\"); shift; "
     "own+=(\"${1-}\"); shift; "
     "continue;; esac\n"
-    "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
-    "/\"${1##*/}\" ] && break; is_script \"$1\" && break;; esac\n"
+    "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; pip|pip3|apt|apt-get|pkill|killall) "
+    "own+=(\"$@\"); set --; break;; *) starts \"$@\" && break; is_script \"$1\" && break;; esac\n"
     "  own+=(\"$1\"); shift\n"
     "done\n"
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
