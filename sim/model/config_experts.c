@@ -131,6 +131,18 @@ static void read_groups(struct ss_config *c, struct ss_model *m)
         m->router_groups = m->router_group_topk = 0;
 }
 
+void ss_config_need_experts(struct ss_config *c)
+{
+    char key[64], width[64];
+    const json_t *n = ss_config_pick(c, "num_experts n_routed_experts moe_num_experts", key);
+    int by_default = strstr(c->family->unsaid, "moe_intermediate_size") != NULL;
+    int own = strcmp(key, "num_experts") ? 1 : !strncmp(c->family->type, "bailing", 7);
+
+    if (json_integer_value(n) > 0 && (by_default ? !c->part : own) &&
+        !ss_config_pick(c, "moe_intermediate_size", width) && !c->missing)
+        c->missing = "moe_intermediate_size";
+}
+
 void ss_config_experts(struct ss_config *c, struct ss_model *m)
 {
     int dense = 0, used = 1;
@@ -149,6 +161,8 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
         m->mtp_num_layers = 0;
     if (!(c->family->traits & SS_HALF_LAYERS))
         read_layers(c, m);
+    if (m->num_experts > 0 && m->top_k == 0 && !c->missing)
+        c->missing = "num_experts_per_tok";
     if (m->num_experts == 0) { /* keys of experts then mean nothing */
         m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = m->moe_latent_size = 0;
         m->router_groups = m->router_group_topk = 0;

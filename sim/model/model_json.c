@@ -60,8 +60,12 @@ static int enter_text(struct ss_config *c, struct ss_model *m)
     const char *type = json_string_value(json_object_get(c->root, "model_type"));
 
     ss_config_encoders(c, m);
-    if (!json_is_object(inner) || (type && ss_family_find(type) && json_object_get(c->root, "hidden_size")))
+    if (!json_is_object(inner))
         return SS_OK;
+    if (type && ss_family_find(type) && json_object_get(c->root, "hidden_size")) {
+        ss_config_not_priced(m, key);
+        return SS_OK;
+    }
     if (json_object_size(json_object_get(c->root, "quantization_config")) > 0)
         ss_config_not_priced(m, "quantization_config");
     tied = json_object_get(c->root, "tie_word_embeddings");
@@ -148,6 +152,7 @@ static int read_all(struct ss_config *c, struct ss_model *m)
 
     SS_TRY(c->err->code ? c->err->code : enter_text(c, m));
     SS_TRY(read_family(c));
+    ss_config_need_experts(c);
     SS_TRY(add_unsaid(c));
     ss_family_apply(c->family, m);
     ss_config_fields(c, m);
@@ -181,14 +186,41 @@ static void name_from_path(const char *path, char *out, size_t size)
     out[n] = 0;
 }
 
-/* Whether a second reading gives the same: jansson leaves out characters of a word for which its buffer finds no memory. */
-static int is_read_whole(const json_t *root, const char *text, size_t len)
+/* Python writes "Infinity", which is no JSON, for a number without bound. Makes it a large number of as many characters. */
+static void bound_numbers(char *text, size_t len)
 {
-    json_t *again = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-    int same = again && json_equal(root, again);
+    static const char word[] = "Infinity", number[] = "1e300   ";
+    const size_t n = sizeof word - 1;
+    int quoted = 0;
 
+    for (size_t i = 0; i < len; i++) {
+        quoted ^= text[i] == '"';
+        if (quoted && text[i] == '\\')
+            i++;
+        else if (!quoted && len - i >= n && !memcmp(text + i, word, n))
+            memcpy(text + i, number, n);
+    }
+}
+
+/* Reads the text twice: jansson leaves out characters of a word for which its buffer finds no memory. */
+static int load_json(const char *text, size_t len, json_t **out, json_error_t *why)
+{
+    char *copy = malloc(len + 1);
+    json_t *root = NULL, *again = NULL;
+
+    if (copy) {
+        memcpy(copy, text, len);
+        bound_numbers(copy, len);
+        root = json_loadb(copy, len, JSON_REJECT_DUPLICATES, why);
+        again = root ? json_loadb(copy, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    }
+    int whole = copy && (!root || json_equal(root, again));
     json_decref(again);
-    return same;
+    free(copy);
+    if (!whole)
+        json_decref(root);
+    *out = whole ? root : NULL;
+    return whole;
 }
 
 int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out, struct ss_error *err)
@@ -196,15 +228,13 @@ int ss_model_parse(const char *text, size_t len, const char *file, struct ss_mod
     json_error_t why;
     struct ss_error found = {0};
     size_t mark = ss_byte_order_mark(text, len);
-    json_t *root = json_loadb(text + mark, len - mark, JSON_REJECT_DUPLICATES, &why);
+    json_t *root;
 
     ss_model_init(out);
+    if (!load_json(text + mark, len - mark, &root, &why))
+        return ss_nomem(err);
     if (!root)
         return ss_fail(err, SS_ERR_INPUT, file, why.line, "not JSON: %s", why.text);
-    if (!is_read_whole(root, text + mark, len - mark)) {
-        json_decref(root);
-        return ss_nomem(err);
-    }
     /* A finding inside a broken model must not leave *out half filled. */
     struct ss_config c = {.text = text, .file = file, .root = root, .err = &found};
     int rc = json_is_object(root)

@@ -47,7 +47,7 @@ static const struct {
      {"'attention_bias': true", "'mlp_bias': true", "'head_dim': 32", "'tie_word_embeddings': true",
       "'qk_layernorm': true", "'sliding_window': 16", "'partial_rotary_factor': 0.5",
       "'attention_dropout': 0.1", "'final_logit_softcapping': 30.0", "'num_nextn_predict_layers': 1",
-      "'layerdrop': 0.1"}},
+      "'layerdrop': 0.1", "'text_config': {'hidden_size': 64}"}},
     {"llama4_text",
      "",
      {"'attention_chunk_size': 32", "'no_rope_layers': [1,1,1,1,1,1,1,0]", "'no_rope_layer_interval': 2",
@@ -66,12 +66,16 @@ static const struct {
     {"qwen2", "", {"'use_sliding_window': true, 'max_window_layers': 4", "'tie_word_embeddings': true"}},
     {"qwen2_moe",
      "",
-     {"'num_experts': 8", "'shared_expert_intermediate_size': 64", "'moe_intermediate_size': 64",
-      "'decoder_sparse_step': 2", "'mlp_only_layers': [0]", "'num_experts_per_tok': 2"}},
+     {"'num_experts': 8, 'moe_intermediate_size': 1408", "'shared_expert_intermediate_size': 64",
+      "'moe_intermediate_size': 64", "'decoder_sparse_step': 2", "'mlp_only_layers': [0]",
+      "'num_experts_per_tok': 2"}},
     {"qwen3",
      "",
      {"'head_dim': 16", "'attention_bias': true", "'use_sliding_window': true, 'max_window_layers': 2"}},
-    {"qwen3_moe", "", {"'num_experts': 8", "'mlp_only_layers': [0]", "'decoder_sparse_step': 2"}},
+    {"qwen3_moe",
+     "",
+     {"'num_experts': 8, 'moe_intermediate_size': 768", "'mlp_only_layers': [0]",
+      "'decoder_sparse_step': 2"}},
     {"gemma", "", {"'head_dim': 16", "'attention_bias': true", "'tie_word_embeddings': false"}},
     {"gemma2",
      "",
@@ -144,8 +148,8 @@ static const struct {
       "'moe_layer_end_index': 5", "'moe_layer_interval': 2", "'use_bias': true",
       "'moe_use_aux_free': false"}},
     {"hunyuan_v1_moe",
-     "'num_experts': 8",
-     {"'moe_topk': 1", "'num_shared_expert': [2, 2, 2, 2, 2, 2, 2, 2]", "'moe_intermediate_size': 64",
+     "'num_experts': 8, 'moe_topk': 2",
+     {"'num_shared_expert': [2, 2, 2, 2, 2, 2, 2, 2]", "'moe_intermediate_size': 64",
       "'attention_head_dim': 32", "'use_qk_norm': false"}},
     {"bailing_moe_v2",
      "'num_experts': 8, 'num_experts_per_tok': 2, 'moe_intermediate_size': 64",
@@ -321,13 +325,18 @@ static void test_refused(void)
     refused("qwen4_exp_text", "'ple_layer_ids': [1, 2]", "several layers");
     refused("qwen4_exp_text", "'ple_layer_ids': [40]", "no layer of linear attention");
     refused("hunyuan_v1_moe", "'num_experts': [8, 4]", "differs from layer to layer");
-    refused("hunyuan_v1_moe", "'num_experts': 8, 'use_cla': true", "layers share");
+    refused("hunyuan_v1_moe", "'num_experts': 8, 'moe_topk': 2, 'use_cla': true", "layers share");
     refused("minimax_m2", "'qk_norm_type': 'per_head'", "per_layer");
     refused("exaone4", "'sliding_window_pattern': 'LLX'", "L and G");
     refused("smollm3", "'use_sliding_window': true, 'sliding_window': 64", "without a rotary embedding");
     refused("glm4_moe_lite", LATENT ", " EXPERTS ", 'mlp_layer_types': ['dense', 'moe']",
             "neither dense nor");
     refused("ernie4_5_moe", "'moe_layer_end_index': -2", "nor -1");
+    /* who says how many experts there are says how wide they are, and how many a token meets */
+    refused("glm4_moe", "'n_routed_experts': 8, 'num_experts_per_tok': 2", "no \"moe_intermediate_size\"");
+    refused("qwen3_moe", "'num_experts': 8", "no \"moe_intermediate_size\"");
+    refused("bailing_moe_v2", "'num_experts': 8, 'num_experts_per_tok': 2", "no \"moe_intermediate_size\"");
+    refused("glm4_moe", "'n_routed_experts': 8, 'moe_intermediate_size': 64", "no \"num_experts_per_tok\"");
 }
 
 /* A model of text and pictures may say outside its text that embeddings are tied. */

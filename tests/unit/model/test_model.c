@@ -192,6 +192,7 @@ static void test_errors(void)
         {LLAMA ",\n\"tie_word_embeddings\": 1}", "true nor false", SS_ERR_INPUT, 7},
         {LLAMA ",\n\"attention_dropout\": 2}", "0..1", SS_ERR_INPUT, 7},
         {LLAMA ",\n\"stepsim\": 1}", "object", SS_ERR_INPUT, 7},
+        {LLAMA ", \"hidden_act\": \"Infinity\"}", "Infinity", SS_ERR_UNSUPPORTED, -1}, /* a word stays one */
         {LLAMA ",\n\"stepsim\": {\n\"extra\": 1}}", "extra", SS_ERR_INPUT, 8},
         {LLAMA ",\n\"stepsim\": {\n\"extra_vocab_size\": -1}}", "outside", SS_ERR_INPUT, 8},
         {LLAMA ",\n\"stepsim\": {\n\"extra_in_checkpoint\": 1}}", "true nor false", SS_ERR_INPUT, 8},
@@ -215,7 +216,8 @@ static void test_errors(void)
 static void test_good_text(void)
 {
     static const char text[] = SS_BYTE_ORDER_MARK LLAMA
-        ",\n\"unknown_field\": {\"a\": [1]}, \"head_dim\": null, \"torch_dtype\": \"x\"}";
+        ",\n\"unknown_field\": {\"a\": [1]}, \"head_dim\": null, \"torch_dtype\": \"x\", "
+        "\"time_step_limit\": [-Infinity, Infinity]}"; /* as Python writes it */
     struct ss_model m;
     struct ss_error err = {0};
 

@@ -103,6 +103,9 @@ void ss_config_fla_width(struct ss_config *c, struct ss_model *m);
 void ss_config_fla(struct ss_config *c, struct ss_model *m, const struct ss_layer_rule *mixer);
 void ss_config_attention(struct ss_config *c, struct ss_model *m);
 void ss_config_experts(struct ss_config *c, struct ss_model *m);
+/* Misses the width of a routed expert where the file, before its family adds what is unsaid, says how many there are: that of a dense layer, or
+ * the family's own, would be another model's. */
+void ss_config_need_experts(struct ss_config *c);
 /* Reads the encoders of a file whose language model is not entered yet. */
 void ss_config_encoders(struct ss_config *c, struct ss_model *m);
 /* Sets the bits of a rule from a list of all layers; `is` judges each value. */
