@@ -134,7 +134,7 @@ static double slices_seconds(const struct ss_cost_context *c, double params, dou
 
 double ss_cost_optimizer_calls(const struct ss_cost_context *c, double tensors)
 {
-    return tensors * c->stack->step_operators * ss_host_call(c);
+    return c->job->optimizer.graph ? 0 : tensors * c->stack->step_operators * ss_host_call(c);
 }
 
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, double tensors, double shards)

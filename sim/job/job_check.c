@@ -307,6 +307,31 @@ int ss_job_check_stages(struct ss_finish *f)
     return rc;
 }
 
+/* What OptimizerCudaGraphWrapper (core/optimizer/optimizer_cuda_graph.py) can capture: Adam's step, in which the host reads nothing.
+ * It reads found_inf of fp16 and the count of zeros (optimizer.py, clip_grads.py). */
+static int check_step_graph(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (!job->optimizer.graph)
+        return SS_OK;
+    if (f->stack->graphs_offered < 2)
+        REFUSE(f, "--optimizer-cuda-graph --stack",
+               "drop it, or take a --stack whose release has it, such as megatron-bridge-26.08",
+               "%s has no CUDA graph of the optimizer's step", f->stack->name);
+    if (job->optimizer.kind != SS_OPTIMIZER_ADAM)
+        REFUSE(f, "--optimizer-cuda-graph --optimizer", "drop it, or take --optimizer adam",
+               "the CUDA graph of the optimizer's step is of Adam alone");
+    if (job->offload.optimizer > 0 || job->offload.swap)
+        REFUSE(f, "--optimizer-cuda-graph --optimizer-cpu-offload --swap-optimizer", "drop one of the two",
+               "no CUDA graph holds a step that waits for the host");
+    if (job->stored == SS_FP16 || job->optimizer.counts_zeros)
+        REFUSE(f, "--optimizer-cuda-graph --fp16 --log-num-zeros-in-grad", "drop one of the two",
+               "the host reads a number in each step, which no CUDA graph captures: %s",
+               job->stored == SS_FP16 ? "found_inf of fp16" : "the count of zeros");
+    return SS_OK;
+}
+
 static int check_offload(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -403,8 +428,9 @@ static int check_positions(struct ss_finish *f)
 int ss_job_check_features(struct ss_finish *f)
 {
     static int (*const steps[])(struct ss_finish *) = {
-        check_positions,        ss_job_check_recompute, check_offload,       check_data_parallel,
-        ss_job_check_quantized, check_attention,        ss_job_check_packed, ss_job_check_expert_features,
+        check_positions,        ss_job_check_recompute, check_offload,
+        check_step_graph,       check_data_parallel,    ss_job_check_quantized,
+        check_attention,        ss_job_check_packed,    ss_job_check_expert_features,
         ss_job_check_optimizer, ss_job_check_encoders,
     };
     int rc = SS_OK;

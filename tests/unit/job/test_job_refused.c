@@ -7,6 +7,8 @@
 #include "stepsim/job.h"
 #include "suite.h"
 
+#define STEP_GRAPH "--stack megatron-bridge-26.08 --optimizer-cuda-graph "
+
 /* Configurations that the frameworks refuse, with words of their reason. */
 static void test_refused(void)
 {
@@ -33,6 +35,13 @@ static void test_refused(void)
         {L8B "--mtp-num-layers 1 --recompute-granularity full --recompute-method uniform "
              "--recompute-num-layers 2",
          32, "recompute_num_layers must be 1 for MTP recompute"},
+        {L8B "--optimizer-cuda-graph", 32, "megatron-2407 has no CUDA graph of the optimizer's step"},
+        {L8B "--optimizer-cuda-graph --stack megatron-bridge-26.06", 32, "has no CUDA graph of the optimizer"},
+        {L8B STEP_GRAPH "--optimizer muon", 32, "is of Adam alone"},
+        {L8B STEP_GRAPH "--optimizer-cpu-offload --use-distributed-optimizer", 32, "waits for the host"},
+        {L8B STEP_GRAPH "--swap-optimizer --use-distributed-optimizer", 32, "waits for the host"},
+        {L8B STEP_GRAPH "--log-num-zeros-in-grad", 32, "no CUDA graph captures: the count of zeros"},
+        {"--model llama3.1-8b --mbs 1 --gbs 1024 --seq 8192 --fp16 " STEP_GRAPH, 32, "found_inf of fp16"},
         {"--model gpt2-7.5b --seq 1024 --mbs 1 --gbs 64 --bf16 --mtp-num-layers 1", 8,
          "not supported with learned_absolute position embedding type"},
         /* layout */
@@ -227,6 +236,7 @@ static void test_accepted(void)
         L8B "--pp 4 --decoder-first-pipeline-num-layers 7 --decoder-last-pipeline-num-layers 7",
         L8B "--pp 2 --decoder-first-pipeline-num-layers 20 --decoder-last-pipeline-num-layers 12",
         L8B "--num-virtual-stages-per-pipeline-rank 1",
+        L8B STEP_GRAPH,
         L8B "--cpu-offloading --cpu-offloading-num-layers 31",
         L8B "--use-megatron-fsdp --data-parallel-sharding-strategy optim --use-distributed-optimizer --pp 2",
         L8B "--fsdp full --overlap-grad-reduce --overlap-param-gather",

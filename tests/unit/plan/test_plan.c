@@ -362,6 +362,10 @@ static void test_step_tensors(void)
     stack.host_operator = 1e-4;
     stack.step_operators = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
+    job.optimizer.graph = 1; /* the host issues none of it */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1), bytes, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer_calls(&c, 300), 0, 0);
+    job.optimizer.graph = 0;
     /* Where each rank has a slice of each tensor it steps all of them, clips all gradients, and copies the slices of all ranks: as so
      * many calls, or as bytes that are joined, parted and copied. */
     stack.zero_whole = 1;

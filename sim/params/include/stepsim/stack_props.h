@@ -351,7 +351,8 @@ SS_C_BEGIN
     X(loss_waits, "ss.loss.host_waits", COUNT, 0, 0, 1,                                                      \
       "the host reads the loss of each microbatch, to look for NaN, unless "                                 \
       "--no-check-for-nan-in-loss-and-grad")                                                                 \
-    X(graphs_offered, "ss.graphs.offered", COUNT, 1, 0, 1, "the framework has CUDA graphs")                  \
+    X(graphs_offered, "ss.graphs.offered", COUNT, 1, 0, 2,                                                   \
+      "the framework has CUDA graphs; 2: of the optimizer's step, too (--optimizer-cuda-graph)")             \
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
       "their sum")                                                                                           \
