@@ -21,6 +21,17 @@ static const char *nearest(const struct ss_reading *r, const char *path, size_t 
     return near;
 }
 
+/* Returns a key of the map whose first letters, all but a few, are the path: Python's arguments may be abbreviated; NULL: none. */
+static const char *begun(const struct ss_reading *r, const char *path)
+{
+    size_t n = strlen(path);
+
+    for (size_t i = 0; i < r->map->npaths; i++)
+        if (!strncmp(r->map->path[i].text, path, n) && !strchr(r->map->path[i].text + n, '.'))
+            return r->map->path[i].text;
+    return NULL;
+}
+
 static void no_such_key(struct ss_reading *r, const struct ss_tree_node *node, const char *near)
 {
     char why[128], hint[256];
@@ -46,6 +57,7 @@ bool ss_reading_is_misspelt(struct ss_reading *r, const struct ss_tree_node *nod
     size_t len = node->key ? strlen(node->key) : 0;
     const char *near = len < 4 ? NULL : nearest(r, path, len < 10 ? 1 : 2), *dot;
 
+    near = near || len < 12 ? near : begun(r, path);
     if (!near || ss_reading_find(ss_tree_root(r->tree), near) || ss_keymap_find(r->map, path))
         return false;
     dot = strrchr(near, '.');
