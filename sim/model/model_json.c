@@ -160,8 +160,8 @@ static int read_all(struct ss_config *c, struct ss_model *m)
     ss_config_hybrid(c, m);
     ss_config_attention(c, m);
     ss_config_experts(c, m);
+    ss_config_unread(c, m); /* which knows a size that is missing by its misspelt name */
     ss_config_missing(c);
-    ss_config_unread(c, m);
     return c->err->code;
 }
 

@@ -8,3 +8,4 @@ printf '{"model_type": "my_dense",\n%s}\n' "$body" > config.json; run
 printf '{"model_type": "qwen2_vl",\n"text_config": [1, 2]}\n' > config.json; run
 printf '{"model_type": "qwen3_vl",\n\n"text_config": {"model_type": "qwen3", "num_hidden_layers": 4}}\n' > config.json; run
 printf '{"model_type": "qwen3_vl",\n\n"text_config": {%s}}\n' "$body" > config.json; run
+printf '{"model_type": "llama",\n%s}\n' "$body" | sed 's/hidden_size/hiden_size/' > config.json; run
