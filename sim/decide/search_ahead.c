@@ -37,6 +37,20 @@ static int beats(const struct ss_find_state *x, const struct ss_find_leaf *seen,
            seen->bytes <= leaf->bytes && seen->walk != leaf->walk;
 }
 
+/* Share by which a layout is slower than its bound, at most where it is likely to be the fastest. */
+#define ABOVE_BOUND 0.04
+
+/* Returns whether a leaf that may not fit is likely to be slower than one of these: the fastest alone is told. */
+static int is_late(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *others, int n)
+{
+    int late = 0;
+    for (int i = 0; i < n && leaf->unsure && !late; i++) {
+        const struct ss_find_leaf *other = &x->space->leaves[others[i]];
+        late = other->cluster == leaf->cluster && other->seconds * (1 + ABOVE_BOUND) <= leaf->seconds;
+    }
+    return late;
+}
+
 /* Returns whether the search may ask for a leaf with these bounds, as far as is known for certain; likely 1: whether it will, as far as is
  * known at all. */
 static int may_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf, int likely)
@@ -45,7 +59,9 @@ static int may_win(const struct ss_find_state *x, const struct ss_find_leaf *lea
     if (x->options->exhaustive)
         return 1;
     if (ss_find_cannot_win(x, leaf) || (likely && (ss_find_waits(x, leaf, a->batch, a->nbatch) ||
-                                                   ss_find_waits(x, leaf, a->begun, a->nbegun))))
+                                                   ss_find_waits(x, leaf, a->begun, a->nbegun) ||
+                                                   is_late(x, leaf, a->batch, a->nbatch) ||
+                                                   is_late(x, leaf, a->begun, a->nbegun))))
         return 0;
     for (int i = 0; i < a->nseen && leaf->seconds >= x->within[leaf->cluster]; i++)
         if ((likely || !a->seen[i].unsure) && beats(x, &a->seen[i], leaf))
