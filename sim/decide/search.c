@@ -11,11 +11,8 @@
 #include "decide/search_state.h"
 #include "study/study_internal.h"
 
-/* Layouts that are predicted in one batch, before their results decide the next batch; of an exhaustive search
- * nothing is to be decided. The number does not depend on the workers, so the choice is the same for any number of
- * them. */
-#define BATCH 32
-/* of a cluster in the first batch, when nothing is known; later ones are twice as large, up to BATCH */
+/* Layouts that are predicted in the first batch of a cluster, when nothing is known; later batches are twice as large, up to SS_FIND_BATCH.
+ * Their results decide the next batch. The number does not depend on the workers, so the choice is the same for any number of them. */
 #define FIRST 8
 
 /* ---- what is known ---- */
@@ -85,14 +82,14 @@ static int take(struct ss_find_state *x, int *batch, int most)
  * bounds cost more than the first ones, and less than predictions. */
 static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error *err)
 {
-    int items[SS_FIND_MOST], loose = 0, all = x->options->exhaustive == 1 ? 0 : *n;
+    int loose = 0, all = x->options->exhaustive == 1 ? 0 : *n;
+    int *items = ss_calloc((size_t)all + 1, sizeof *items);
+    SS_NEED(items, err);
     for (int i = 0; i < all; i++)
         if (x->space->leaves[batch[i]].loose)
             items[loose++] = SS_FIND_TIGHTEN * (int)x->space->nleaves + batch[i];
-    if (!loose)
-        return SS_OK;
-    struct ss_find_point *answers = ss_calloc((size_t)loose, sizeof *answers);
-    int rc = answers ? ss_find_predict(x->crew, items, loose, answers, err) : ss_nomem(err);
+    struct ss_find_point *answers = ss_calloc((size_t)loose + 1, sizeof *answers);
+    int rc = !loose ? SS_OK : answers ? ss_find_predict(x->crew, items, loose, answers, err) : ss_nomem(err);
     for (int i = 0; i < loose && !rc; i++) {
         struct ss_find_leaf *leaf = &x->space->leaves[answers[i].number];
         leaf->seconds = answers[i].least_s;
@@ -101,8 +98,9 @@ static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error 
         leaf->loose = 0;
     }
     free(answers);
-    *n = 0;
-    for (int i = 0; i < all && !rc; i++)
+    free(items);
+    *n = loose ? 0 : *n;
+    for (int i = 0; i < all && loose && !rc; i++)
         take_leaf(x, batch[i], batch, n);
     return rc;
 }
@@ -221,20 +219,21 @@ static int leave_unwanted(struct ss_find_state *x, struct ss_error *err)
     return SS_OK;
 }
 
-static void tell(const struct ss_find_state *x)
+void ss_find_tell(const struct ss_find_state *x, int predicted)
 {
     if (x->options->progress)
-        x->options->progress(x->options->ctx, (int64_t)x->next, x->round ? 0 : (int64_t)x->space->nleaves);
+        x->options->progress(x->options->ctx, (int64_t)x->next - x->listed + predicted,
+                             x->round ? 0 : (int64_t)x->space->nleaves);
 }
 
 static int predict_all(struct ss_find_state *x, struct ss_error *err)
 {
-    int *batch = malloc(SS_FIND_MOST * sizeof *batch);
     struct ss_find_result *f = x->space->found;
-    int rc = batch ? SS_OK : ss_nomem(err), exhaustive = x->options->exhaustive;
+    const int exhaustive = x->options->exhaustive, most = exhaustive ? SS_FIND_ALL_AT_ONCE : SS_FIND_BATCH;
+    int *batch = malloc((size_t)most * sizeof *batch), rc = batch ? SS_OK : ss_nomem(err);
     x->ahead.on = 1;
     for (int size = FIRST * x->space->nclusters; !rc; size *= 2) {
-        size = exhaustive ? SS_FIND_MOST : size < BATCH ? size : BATCH;
+        size = exhaustive || size > most ? most : size;
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
             break;
@@ -245,13 +244,16 @@ static int predict_all(struct ss_find_state *x, struct ss_error *err)
         if (!rc && ss_grow(&f->points, &x->cap, (size_t)(first + n), sizeof *f->points))
             rc = ss_nomem(err);
         x->ahead.nbatch = n;
+        SS_THEN(rc, ss_find_longest_first(x->space, batch, n, err));
+        x->listed = exhaustive ? n : 0;
         SS_THEN(rc, ss_find_predict(x->crew, batch, n, f->points + first, err));
+        x->listed = 0;
         f->npoints += rc ? 0 : n;
         f->replays += n;
         SS_THEN(rc, count_points(x, first, err));
         SS_THEN(rc, ask_flows(x, first, err));
         SS_THEN(rc, x->options->wanted && !x->round ? leave_unwanted(x, err) : SS_OK);
-        tell(x);
+        ss_find_tell(x, 0);
     }
     x->ahead.on = 0;
     free(batch);

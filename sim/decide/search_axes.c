@@ -381,6 +381,12 @@ static int number_at(const struct ss_find_cluster *c, const unsigned char *at, i
     return otherwise;
 }
 
+double ss_find_labour(const struct ss_find_cluster *c, const unsigned char *at)
+{
+    double pp = number_at(c, at, SS_FIND_PP, c->asked.job.pp);
+    return pp * pp * number_at(c, at, SS_FIND_VP, 1);
+}
+
 /* Writes the split of layers that the stages do not divide: embedding and loss count as a layer each, or
  * the last stage has fewer layers, or more. */
 static void write_split(const struct ss_find_cluster *c, int pp, int v, char *words, size_t size)

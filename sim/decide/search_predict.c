@@ -236,6 +236,13 @@ static void on_item(void *ctx, int item, const void *answer)
     ss_find_ahead_note(w->state, item, answer);
 }
 
+static void on_answer(void *ctx, int done)
+{
+    const struct ss_find_crew *w = ctx;
+    if (w->state->listed)
+        ss_find_tell(w->state, done);
+}
+
 int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, struct ss_find_crew **out,
                       struct ss_error *err)
 {
@@ -263,6 +270,8 @@ int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, st
                                .home = home_of,
                                .ahead = ahead,
                                .on_item = on_item,
+                               .on_answer = on_answer,
+                               .on_answer_ctx = w,
                                .ctx = w,
                                .what = "search"};
     if (o->workers.journal || o->workers.team)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order in which layouts are looked at; which predicted ones are best for each number of nodes, and which are on the front. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "decide/search_internal.h"
 
 static int by_bound(const void *left, const void *right)
@@ -35,6 +32,33 @@ void ss_find_order(struct ss_find_space *s)
 static int order(double a, double b)
 {
     return a < b ? -1 : a > b;
+}
+
+struct piece {
+    double labour;
+    int number;
+};
+
+static int by_labour(const void *left, const void *right)
+{
+    const struct piece *a = left, *b = right;
+    int d = order(b->labour, a->labour);
+    return d ? d : a->number - b->number;
+}
+
+int ss_find_longest_first(const struct ss_find_space *s, int *numbers, int n, struct ss_error *err)
+{
+    struct piece *pieces = ss_calloc((size_t)n + 1, sizeof *pieces);
+    SS_NEED(pieces, err);
+    for (int i = 0; i < n; i++) {
+        const struct ss_find_leaf *leaf = &s->leaves[numbers[i]];
+        pieces[i] = (struct piece){ss_find_labour(&s->clusters[leaf->cluster], leaf->at), numbers[i]};
+    }
+    qsort(pieces, (size_t)n, sizeof *pieces, by_labour);
+    for (int i = 0; i < n; i++)
+        numbers[i] = pieces[i].number;
+    free(pieces);
+    return SS_OK;
 }
 
 /* Orders points by group, outcome, time and memory; then by their words, so that equal points have a

@@ -102,6 +102,70 @@ static void test_ruled_out(void)
     free(w);
 }
 
+/* Of layouts near the limit the fastest alone is told: 1 is likely to be slower than 0 of the batch, whose bound is 5 % below; 2 surely
+ * fits. */
+static void test_late(void)
+{
+    struct world *w = make();
+    static const int batch[] = {0};
+    for (int i = 0; i < 2; i++)
+        w->leaf[i].unsure = 1;
+    w->leaf[1].seconds = 1.05;
+    w->x.next = 1;
+    ss_find_ahead_begin(&w->x, batch, 1);
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
+    w->leaf[1].seconds = 1.03;
+    w->x.ahead.look = 1;
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 1));
+    free(w);
+}
+
+/* Stages count twice, chunks once: 4 x 4 x 2, 4 x 4, 1 x 1 x 2, 1; equals in their order. */
+static void test_longest_first(void)
+{
+    struct world *w = make();
+    struct ss_find_cluster *c = &w->cluster;
+    int numbers[] = {0, 1, 2, 3};
+    c->naxes = 2;
+    c->axes[0] = (struct ss_find_axis){.kind = SS_FIND_PP, .n = 2, .value = {"1", "4"}};
+    c->axes[1] = (struct ss_find_axis){.kind = SS_FIND_VP, .n = 2, .value = {"1", "2"}};
+    for (int i = 0; i < LEAVES; i++) {
+        w->leaf[i].at[0] = i & 1;
+        w->leaf[i].at[1] = i >> 1;
+    }
+    CU_ASSERT_EQUAL(ss_find_longest_first(&w->space, numbers, LEAVES, NULL), SS_OK);
+    static const int first[] = {3, 1, 2, 0};
+    CU_ASSERT_EQUAL(memcmp(numbers, first, sizeof first), 0);
+    memset(w->leaf[1].at, 0, sizeof w->leaf[1].at);
+    memset(w->leaf[3].at, 0, sizeof w->leaf[3].at);
+    CU_ASSERT_EQUAL(ss_find_longest_first(&w->space, numbers, LEAVES, NULL), SS_OK);
+    static const int then[] = {2, 0, 1, 3};
+    CU_ASSERT_EQUAL(memcmp(numbers, then, sizeof then), 0);
+    free(w);
+}
+
+/* An exhaustive search tells each answer of its long list: of 10 leaves before the next one 4 are listed, and 1 of these is predicted. */
+static void told(void *ctx, int64_t done, int64_t all)
+{
+    int64_t *seen = ctx;
+    seen[0] = done;
+    seen[1] = all;
+}
+
+static void test_told(void)
+{
+    struct world *w = make();
+    int64_t seen[2] = {0};
+    w->options.progress = told;
+    w->options.ctx = seen;
+    w->x.next = 10;
+    w->x.listed = 4;
+    ss_find_tell(&w->x, 1);
+    CU_ASSERT_EQUAL(seen[0], 7);
+    CU_ASSERT_EQUAL(seen[1], LEAVES);
+    free(w);
+}
+
 /* All can win on the front alone: 1 to 3 wait for 0 of the batch, which is likely to beat them. */
 static struct world *make_waiting(void)
 {
@@ -149,6 +213,9 @@ SUITE(search_ahead)
     (void)argv;
     CU_TestInfo tests[] = {{"steps of a layout", test_steps},
                            {"what cannot win", test_ruled_out},
+                           {"what is late", test_late},
+                           {"the longest first", test_longest_first},
+                           {"what is told", test_told},
                            {"what waits", test_waiting},
                            {"few of what waits", test_few_waiting},
                            CU_TEST_INFO_NULL};

@@ -139,6 +139,9 @@ int ss_find_gives_axis(const struct ss_request *r, int kind);
 /* Returns how many of these flags, separated by blanks, a request gives or `vary` has values of, minus those
  * that the search chooses. */
 int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, const char *flags);
+/* Returns a number that grows with what the prediction of a leaf costs: the turns of its schedule's loop, which are all ranks' slots of
+ * as many microbatches as there are stages. */
+double ss_find_labour(const struct ss_find_cluster *c, const unsigned char *at);
 /* Writes the words that value at[axis] stands for, given the values of the axes before it. */
 void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
                    size_t size);
@@ -376,6 +379,8 @@ int ss_find_advise(const struct ss_scenario *s, double seconds, const struct ss_
 /* Orders the leaves by their bounds of the time: the best of each cluster, then the second of each, and so on. So all
  * clusters soon have a layout that fits. */
 void ss_find_order(struct ss_find_space *s);
+/* Puts leaves whose prediction is likely to take longest first, so that no worker is still at one of them when others have nothing left. */
+int ss_find_longest_first(const struct ss_find_space *s, int *numbers, int n, struct ss_error *err);
 /* Sorts the points, and fills in best, near, like_best and front. */
 void ss_find_rank(struct ss_find_result *f);
 

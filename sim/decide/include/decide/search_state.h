@@ -7,8 +7,10 @@
 
 /* Leaves that wait for others, so that no more are looked at. */
 #define SS_FIND_WAITING 512
-/* Layouts in one batch, at most. */
-#define SS_FIND_MOST 256
+/* Layouts in one batch, at most; of an exhaustive search, where nothing is to be decided, as many as a thousand workers are at without
+ * waiting for each other's last ones. */
+#define SS_FIND_BATCH 32
+#define SS_FIND_ALL_AT_ONCE 65536
 /* Layouts of which workers may do the next step before its turn. */
 #define SS_FIND_GUESSES 128
 /* Leaves that are begun before their batch, at most: as many as two batches have. */
@@ -29,8 +31,8 @@ struct ss_find_guesses {
 struct ss_find_state {
     const struct ss_find_options *options;
     struct ss_find_space *space;
-    size_t next;                                           /* the next leaf in their order */
-    int nwaiting, waiting[SS_FIND_WAITING + SS_FIND_MOST]; /* leaves before it that are not decided yet */
+    size_t next;                                            /* the next leaf in their order */
+    int nwaiting, waiting[SS_FIND_WAITING + SS_FIND_BATCH]; /* leaves before it that are not decided yet */
     int nfit, *fit; /* the points that surely fit and are beaten by no other */
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
@@ -40,6 +42,7 @@ struct ss_find_state {
     struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
     size_t cap;
     struct ss_find_crew *crew;
+    int listed; /* leaves before `next` that are being predicted, whose answers are told one by one */
     struct ss_find_ahead {
         int on;
         size_t look; /* the next leaf to look at */
@@ -54,6 +57,10 @@ struct ss_find_state {
         struct ss_find_guesses flows, predictions; /* whose flows are asked, and which are predicted */
     } ahead;
 };
+
+/* ---- search.c ---- */
+/* Tells the caller how far the search is, when so many of the leaves that are listed are predicted. */
+void ss_find_tell(const struct ss_find_state *x, int predicted);
 
 /* ---- search_win.c ---- */
 /* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
