@@ -219,13 +219,6 @@ static int leave_unwanted(struct ss_find_state *x, struct ss_error *err)
     return SS_OK;
 }
 
-void ss_find_tell(const struct ss_find_state *x, int predicted)
-{
-    if (x->options->progress)
-        x->options->progress(x->options->ctx, (int64_t)x->next - x->listed + predicted,
-                             x->round ? 0 : (int64_t)x->space->nleaves);
-}
-
 static int predict_all(struct ss_find_state *x, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;

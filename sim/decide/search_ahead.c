@@ -58,10 +58,10 @@ static int may_win(const struct ss_find_state *x, const struct ss_find_leaf *lea
     const struct ss_find_ahead *a = &x->ahead;
     if (x->options->exhaustive)
         return 1;
-    if (ss_find_cannot_win(x, leaf) || (likely && (ss_find_waits(x, leaf, a->batch, a->nbatch) ||
-                                                   ss_find_waits(x, leaf, a->begun, a->nbegun) ||
-                                                   is_late(x, leaf, a->batch, a->nbatch) ||
-                                                   is_late(x, leaf, a->begun, a->nbegun))))
+    if (ss_find_cannot_win(x, leaf) ||
+        (likely &&
+         (ss_find_waits(x, leaf, a->batch, a->nbatch) || ss_find_waits(x, leaf, a->begun, a->nbegun) ||
+          is_late(x, leaf, a->batch, a->nbatch) || is_late(x, leaf, a->begun, a->nbegun))))
         return 0;
     for (int i = 0; i < a->nseen && leaf->seconds >= x->within[leaf->cluster]; i++)
         if ((likely || !a->seen[i].unsure) && beats(x, &a->seen[i], leaf))
@@ -170,7 +170,7 @@ void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_
                (near || p->summary.outcome == SS_OUTCOME_FITS || x->options->exhaustive);
     if (way == SS_FIND_TIGHTEN)
         g = (struct ss_find_guess){p->number, near || leaf->unsure, p->least_s, p->least_bytes};
-    if (a->on && way <= SS_FIND_FLOWS && p->summary.outcome == SS_OUTCOME_FITS)
+    if (a->on && !x->options->exhaustive && way <= SS_FIND_FLOWS && p->summary.outcome == SS_OUTCOME_FITS)
         see(x, p);
     if (a->on && (asks || way == SS_FIND_TIGHTEN) && q->n < SS_FIND_GUESSES)
         q->guess[q->n++] = g;

@@ -236,6 +236,13 @@ static void on_item(void *ctx, int item, const void *answer)
     ss_find_ahead_note(w->state, item, answer);
 }
 
+void ss_find_tell(const struct ss_find_state *x, int predicted)
+{
+    if (x->options->progress)
+        x->options->progress(x->options->ctx, (int64_t)x->next - x->listed + predicted,
+                             x->round ? 0 : (int64_t)x->space->nleaves);
+}
+
 static void on_answer(void *ctx, int done)
 {
     const struct ss_find_crew *w = ctx;

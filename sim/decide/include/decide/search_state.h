@@ -58,7 +58,7 @@ struct ss_find_state {
     } ahead;
 };
 
-/* ---- search.c ---- */
+/* ---- search_predict.c ---- */
 /* Tells the caller how far the search is, when so many of the leaves that are listed are predicted. */
 void ss_find_tell(const struct ss_find_state *x, int predicted);
 
