@@ -43,7 +43,7 @@ static void put_rows(FILE *out, json_t *object, const char *prefix)
 /* 0 or SS_ERR_NOMEM */
 static int html_inputs(const struct ss_page *page)
 {
-    json_t *inputs = ss_json_inputs(page->run->plan, page->options), *part;
+    json_t *inputs = ss_json_inputs(page->run->plan, page->options, NULL), *part;
     const char *key;
     int rc = ss_json_is_whole(inputs) ? SS_OK : SS_ERR_NOMEM;
 

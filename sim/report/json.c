@@ -199,6 +199,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
                 struct ss_error *err)
 {
     const struct ss_result *r = run->result;
+    struct ss_json_kept kept = {.cache = opt->cache};
     json_t *o = ss_json_document("run");
 
     add_rates(o, &run->summary, opt);
@@ -221,8 +222,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     SS_PUT(o, SS_KEY("engine", ss_engine_name(r->engine)), SS_KEY("level", ss_level_name(r->level)),
            SS_KEY_IF(run->level_reason[0], "level_reason", run->level_reason), SS_SAME(r, ranks_simulated),
-           SS_SAME(r, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt)),
+           SS_SAME(r, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt, &kept)),
            SS_KEY_IF(opt->wall_s >= 0, "timing",
                      SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s), SS_SAME(run->timeline, flows))));
-    return ss_json_write(o, out, err);
+    return ss_json_write_kept(o, &kept, out, err);
 }

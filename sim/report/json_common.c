@@ -70,6 +70,30 @@ json_t *ss_json_platform(const struct ss_platform *p)
         SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
 }
 
+static json_t *platform_object(const void *of)
+{
+    return ss_json_platform(of);
+}
+
+json_t *ss_json_platform_kept(const struct ss_platform *p, struct ss_json_kept *kept, int depth)
+{
+    if (!kept || !kept->cache)
+        return ss_json_platform(p);
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_JSON);
+    const char *const texts[] = {ss_platform_name(p), ss_platform_fabric(p),
+                                 ss_platform_library_file(p) ? ss_platform_library(p)->name : "",
+                                 ss_platform_assumed(p)};
+    const double numbers[] = {ss_platform_nic_bandwidth(p), ss_platform_fabric_bandwidth(p)};
+    const int counts[] = {ss_platform_file_nodes(p), ss_platform_file_gpus(p), ss_platform_nics_per_node(p),
+                          ss_platform_joined_nodes(p)};
+    ss_cache_mix(&key, ss_platform_hash(p)); /* of the card, too */
+    ss_cache_mix_bytes(&key, numbers, sizeof numbers);
+    ss_cache_mix_ints(&key, counts, (int)SS_ARRAY_LEN(counts));
+    for (size_t i = 0; i < SS_ARRAY_LEN(texts); i++)
+        ss_cache_mix_bytes(&key, texts[i], strlen(texts[i]));
+    return ss_json_keep(kept, key, platform_object, p, depth);
+}
+
 /* Returns mean and percentiles, each multiplied by `scale`. */
 static json_t *spread_object(const struct ss_load_spread *s, double scale)
 {

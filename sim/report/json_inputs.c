@@ -58,8 +58,9 @@ static json_t *job_object(const struct ss_plan *plan)
     return o;
 }
 
-static json_t *stack_object(const struct ss_stack *s)
+static json_t *stack_object(const void *of)
 {
+    const struct ss_stack *s = of;
     json_t *o =
         SS_OBJECT(SS_SAME(s, name), SS_KEY("framework", ss_prop_word(SS_PROP_framework, s->framework)),
                   SS_KEY("attention_auto", ss_prop_word(SS_PROP_attention_auto, s->attention_auto)),
@@ -355,9 +356,30 @@ static json_t *flags_object(const struct ss_job *job, const struct ss_asked *ask
     return o;
 }
 
-json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt)
+static json_t *model_object(const void *of)
 {
-    json_t *o = json_object(), *model = json_object();
+    json_t *o = json_object();
+
+    add_model(o, "", of, 0);
+    return o;
+}
+
+/* The object of a structure whose bytes tell all of it. */
+static json_t *keep_bytes(struct ss_json_kept *kept, json_t *(*object)(const void *of), const void *of,
+                          size_t size)
+{
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_JSON);
+
+    ss_cache_mix(&key, (uint64_t)(uintptr_t)object);
+    if (kept && kept->cache)
+        ss_cache_mix_bytes(&key, of, size);
+    return ss_json_keep(kept, key, object, of, 2);
+}
+
+json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt,
+                       struct ss_json_kept *kept)
+{
+    json_t *o = json_object();
     const struct ss_request *request = opt ? opt->request : NULL;
     struct ss_asked asked;
     int rc = request ? ss_asked_read(&asked, request, NULL) : SS_OK;
@@ -369,10 +391,10 @@ json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_option
                SS_KEY("files", files_array(opt)),
                SS_KEY_IF(request->notes.n, "notes", ss_json_notes(&request->notes)),
                SS_KEY_IF(request->ignored.n, "ignored", ss_json_notes(&request->ignored)));
-    add_model(model, "", &plan->job->model, 0);
     SS_PUT(o, SS_KEY("job", job_object(plan)),
            SS_KEY("flags", rc == SS_ERR_NOMEM ? NULL : flags_object(plan->job, &asked)),
-           SS_KEY("model", model), SS_KEY("stack", stack_object(plan->stack)),
-           SS_KEY("platform", ss_json_platform(plan->platform)));
+           SS_KEY("model", keep_bytes(kept, model_object, &plan->job->model, sizeof plan->job->model)),
+           SS_KEY("stack", keep_bytes(kept, stack_object, plan->stack, sizeof *plan->stack)),
+           SS_KEY("platform", ss_json_platform_kept(plan->platform, kept, 2)));
     return o;
 }

@@ -9,21 +9,15 @@
 #define INTEGERS 1e10 /* whole numbers below have no more than the 10 digits */
 #define TIE 1e-3L     /* of the last digit: nearer to a tie printf decides */
 
-struct text {
-    char *at;
-    size_t n, cap;
-    bool lost; /* no memory, or no whole document */
-};
-
 /* Returns where n more bytes may be written; NULL: no memory. */
-static char *room(struct text *t, size_t n)
+static char *room(struct ss_json_text *t, size_t n)
 {
     if (!t->lost && t->n + n > t->cap)
         t->lost = ss_grow(&t->at, &t->cap, t->n + n, 1) != 0;
     return t->lost ? NULL : t->at + t->n;
 }
 
-static void add(struct text *t, const char *bytes, size_t n)
+static void add(struct ss_json_text *t, const char *bytes, size_t n)
 {
     char *to = room(t, n);
 
@@ -33,7 +27,7 @@ static void add(struct text *t, const char *bytes, size_t n)
     }
 }
 
-static void add_char(struct text *t, char c)
+static void add_char(struct ss_json_text *t, char c)
 {
     char *to = room(t, 1);
 
@@ -43,7 +37,7 @@ static void add_char(struct text *t, char c)
     }
 }
 
-static void add_line(struct text *t, int depth)
+static void add_line(struct ss_json_text *t, int depth)
 {
     size_t n = 1 + 2 * (size_t)depth;
     char *to = room(t, n);
@@ -55,7 +49,7 @@ static void add_line(struct text *t, int depth)
     }
 }
 
-static void add_escape(struct text *t, unsigned char c)
+static void add_escape(struct ss_json_text *t, unsigned char c)
 {
     static const char *const named[] = {['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f",
                                         ['\r'] = "\\r", ['"'] = "\\\"", ['\\'] = "\\\\"};
@@ -89,7 +83,7 @@ static size_t plain(const char *s, size_t n)
     return i;
 }
 
-static void add_string(struct text *t, const char *s, size_t n)
+static void add_string(struct ss_json_text *t, const char *s, size_t n)
 {
     size_t done = plain(s, n);
 
@@ -115,7 +109,7 @@ static char *digits(char *end, unsigned long long value, bool negative)
     return end;
 }
 
-static void add_integer(struct text *t, json_int_t value)
+static void add_integer(struct ss_json_text *t, json_int_t value)
 {
     char text[NUMBER], *end = text + sizeof text;
     char *from =
@@ -182,7 +176,7 @@ static char *put_digits(char *at, unsigned long long d, int exponent)
 }
 
 /* "1e+20" is written as "1e20", "5e-05" as "5e-5", and 3 as "3.0", so that it stays no integer. */
-static void add_printed(struct text *t, double value)
+static void add_printed(struct ss_json_text *t, double value)
 {
     char text[NUMBER], *at;
 
@@ -199,7 +193,7 @@ static void add_printed(struct text *t, double value)
     add(t, text, strlen(text));
 }
 
-static void add_real(struct text *t, double value)
+static void add_real(struct ss_json_text *t, double value)
 {
     char text[NUMBER], *end = text + sizeof text, *at = text;
     int exponent;
@@ -222,12 +216,17 @@ static void add_real(struct text *t, double value)
     add(t, text, (size_t)(at - text));
 }
 
-static void add_value(struct text *t, const json_t *value, int depth);
+static void add_value(struct ss_json_text *t, const json_t *value, int depth);
 
-static void add_object(struct text *t, json_t *object, int depth)
+static void add_object(struct ss_json_text *t, json_t *object, int depth)
 {
     bool first = true;
 
+    const char *kept = json_object_size(object) ? NULL : ss_json_kept_text(t->kept, object);
+    if (kept) {
+        add(t, kept, strlen(kept));
+        return;
+    }
     for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i), first = false) {
         add_char(t, first ? '{' : ',');
         add_line(t, depth + 1);
@@ -243,7 +242,7 @@ static void add_object(struct text *t, json_t *object, int depth)
     add_char(t, '}');
 }
 
-static void add_array(struct text *t, const json_t *array, int depth)
+static void add_array(struct ss_json_text *t, const json_t *array, int depth)
 {
     size_t n = json_array_size(array);
 
@@ -259,7 +258,7 @@ static void add_array(struct text *t, const json_t *array, int depth)
     add_char(t, ']');
 }
 
-static void add_value(struct text *t, const json_t *value, int depth)
+static void add_value(struct ss_json_text *t, const json_t *value, int depth)
 {
     switch (value ? (int)value->type : -1) {
     case JSON_OBJECT: add_object(t, (json_t *)value, depth); break;
@@ -274,9 +273,15 @@ static void add_value(struct text *t, const json_t *value, int depth)
     }
 }
 
-int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
+bool ss_json_add(struct ss_json_text *t, const json_t *value, int depth)
 {
-    struct text text = {0};
+    add_value(t, value, depth);
+    return !t->lost;
+}
+
+int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err)
+{
+    struct ss_json_text text = {.kept = kept};
 
     add_value(&text, document, 0);
     add_char(&text, '\n');
@@ -284,8 +289,15 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
         ss_json_free(document);
     else
         json_decref(document); /* whole: nothing of it is marked */
+    if (kept)
+        ss_json_kept_end(kept);
     if (!text.lost)
         fwrite(text.at, 1, text.n, out);
     free(text.at);
     return text.lost ? ss_nomem(err) : ss_report_done(out, err);
+}
+
+int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
+{
+    return ss_json_write_kept(document, NULL, out, err);
 }

@@ -210,7 +210,7 @@ static int write_json(const struct ss_run *run, const struct ss_report_options *
         ss_json_verdict(o, &run->summary);
     SS_PUT(o, SS_KEY_IF(run->result, "memory", ss_json_memory(run, opt)),
            SS_KEY("warnings", ss_json_notes(&warnings)), SS_KEY("ignored", ss_json_notes(opt->ignored)),
-           SS_KEY("dropped", ss_json_notes(opt->dropped)), SS_KEY("inputs", ss_json_inputs(plan, opt)));
+           SS_KEY("dropped", ss_json_notes(opt->dropped)), SS_KEY("inputs", ss_json_inputs(plan, opt, NULL)));
     ss_notes_free(&warnings);
     free(members);
     return ss_json_write(o, out, err);

@@ -27,7 +27,7 @@ static struct ss_cache_key key_of(const struct ss_bands *bands, const struct ss_
 void ss_bands_find_kept(struct ss_cache *cache, const struct ss_bands *bands, const struct ss_band_job *job,
                         struct ss_band *time, struct ss_band *memory)
 {
-    if (!cache) {
+    if (!cache || !bands) {
         ss_bands_find(bands, job, time, memory);
         return;
     }

@@ -12,7 +12,7 @@
 
 static char *dump(const struct ss_plan *plan)
 {
-    json_t *inputs = ss_json_inputs(plan, NULL);
+    json_t *inputs = ss_json_inputs(plan, NULL, NULL);
     char *text = json_dumps(inputs, JSON_COMPACT);
     json_decref(inputs);
     return text;
@@ -115,7 +115,7 @@ static void test_model(void)
 static const char *flag_of(struct ss_plan *plan, const struct ss_job *job, const char *key, json_t **inputs)
 {
     plan->job = job;
-    *inputs = ss_json_inputs(plan, NULL);
+    *inputs = ss_json_inputs(plan, NULL, NULL);
     return json_string_value(json_object_get(json_object_get(*inputs, "flags"), key));
 }
 
@@ -152,11 +152,60 @@ static void test_layers(void)
     scale_close(&s);
 }
 
+static char *write_run(const struct ss_run *run, struct ss_cache *cache)
+{
+    struct ss_report_options options = {.json = 1, .wall_s = -1, .cache = cache};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    CU_ASSERT_EQUAL(ss_report_run(run, &options, out, NULL), 0);
+    fclose(out);
+    return text;
+}
+
+/* Model, stack and platform are kept as text. A document with them is the same; of another job, what is as before is taken, the rest
+ * is kept beside it. */
+static void test_kept(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t found, put;
+    } jobs[] = {
+        {"h800 2;--model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 16", 0, 3},
+        {"h800 2;--model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 16", 3, 3},
+        {"h800 2;--model llama3.1-8b --bf16 --tp 8 --seq 4096 --mbs 2 --gbs 32", 6, 3},
+        {"h800 4;--model llama3.1-8b --bf16 --tp 8 --seq 4096 --mbs 2 --gbs 32", 8, 4},
+        {"h800 4 ss.nic.bandwidth=20GBps;--model llama3.1-8b --bf16 --tp 8 --seq 4096 --mbs 2 --gbs 32", 10,
+         5},
+        {"h800 4;--model llama3.1-8b --num-layers 16 --bf16 --tp 8 --seq 4096 --mbs 2 --gbs 32", 12, 6},
+    };
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct ss_cache *cache;
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        CU_ASSERT_FATAL(!scale_open(&s, jobs[i].text));
+        CU_ASSERT_FATAL(!scale_run(&s, &options, &run));
+        char *alone = write_run(&run, NULL), *kept = write_run(&run, cache);
+        CU_ASSERT_STRING_EQUAL(alone, kept);
+        CU_ASSERT_EQUAL(ss_cache_counts(cache).found, jobs[i].found);
+        CU_ASSERT_EQUAL(ss_cache_counts(cache).put, jobs[i].put);
+        free(alone);
+        free(kept);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+    ss_cache_close(cache);
+}
+
 SUITE(inputs)
 {
     CU_TestInfo tests[] = {{"every field of a job", test_every_field},
                            {"every field of a model", test_model},
                            {"layers", test_layers},
+                           {"parts that are kept", test_kept},
                            CU_TEST_INFO_NULL};
     return suite_run("inputs", NULL, NULL, tests);
 }

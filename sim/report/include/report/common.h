@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/base.h"
+#include "base/cache.h"
 #include "report/row.h"
 #include "stepsim/model.h"
 #include "stepsim/params.h"
@@ -46,6 +47,38 @@ char *ss_report_precision(const struct ss_job *job, char *buf, size_t size);
 /* Returns SS_ERR_IO when the stream has failed, else 0. */
 int ss_report_done(FILE *out, struct ss_error *err);
 
+/* ---- json_kept.c: parts that are the same for many jobs, kept as text in a cache, which may be NULL ---- */
+#define SS_JSON_KEPT_MOST 4
+struct ss_json_kept {
+    struct ss_cache *cache;
+    int n;
+    struct ss_json_kept_part {
+        const json_t *hole; /* the empty object that stands in the document for the part */
+        const char *text;
+        struct ss_cache_key key;
+    } part[SS_JSON_KEPT_MOST];
+};
+/* Returns an object for a document that ss_json_write_kept writes with `kept`: that of a key, which `object` makes of `of` where it is
+ * not kept. `depth`: how many objects are around it. Without a cache the object itself is returned. */
+json_t *ss_json_keep(struct ss_json_kept *kept, struct ss_cache_key key, json_t *(*object)(const void *of),
+                     const void *of, int depth);
+/* Returns the text of a part, or NULL. */
+const char *ss_json_kept_text(const struct ss_json_kept *kept, const json_t *hole);
+/* Gives back what was taken, once the document is written, or freed without that. */
+void ss_json_kept_end(struct ss_json_kept *kept);
+
+/* ---- json_text.c ---- */
+struct ss_json_text {
+    char *at; /* freed by the caller */
+    size_t n, cap;
+    bool lost; /* no memory, or no whole value */
+    const struct ss_json_kept *kept;
+};
+/* Adds a value; returns whether all of it was added. */
+bool ss_json_add(struct ss_json_text *t, const json_t *value, int depth);
+/* Does ss_json_write with parts that are kept. */
+int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err);
+
 /* ---- json_common.c ---- */
 /* These take over `value`, as jansson does. Where memory runs out, or `value` is NULL, the object or
  * array that should hold it is spoiled: it can no longer be written, so that no document lacks a part. */
@@ -71,10 +104,14 @@ json_t *ss_json_notes(const struct ss_notes *notes);
 void ss_json_add_packing(json_t *to, const struct ss_plan *plan);
 /* Adds "expert_load" if the model is a mixture of experts. */
 void ss_json_add_load(json_t *to, const struct ss_plan *plan);
-/* Returns all that the prediction was made from, with defaults filled in: job, model, stack, platform. */
-json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt);
+/* Returns all that the prediction was made from, with defaults filled in: job, model, stack, platform. The latter three are taken from `kept`,
+ * which may be NULL, in a document that has the inputs at its top. */
+json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt,
+                       struct ss_json_kept *kept);
 json_t *ss_json_platform(const struct ss_platform *p);
 /* Returns the seconds of each label as milliseconds. */
 json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT]);
+/* Does ss_json_keep of a platform. */
+json_t *ss_json_platform_kept(const struct ss_platform *p, struct ss_json_kept *kept, int depth);
 /* Writes a document with 10 significant digits and a newline, and frees it. */
 int ss_json_write(json_t *document, FILE *out, struct ss_error *err);
