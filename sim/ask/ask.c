@@ -82,8 +82,8 @@ static int answer(struct ss_asker *asker, int n, const char *const *words,
     a.out = out;
     if (watcher->watch) {
         a.watcher = *watcher;
-        a.workers.stop = ss_ask_stop;
-        a.workers.stop_ctx = &a.watcher;
+        a.options.workers.stop = ss_ask_stop;
+        a.options.workers.stop_ctx = &a.watcher;
     }
     if (asker && (commands[i].command & KEPT))
         SS_THEN(rc, ss_shelf_take(asker->shelves, NULL, &a.shelf, err));

@@ -41,14 +41,14 @@ int ss_ask_run(struct ss_ask *a, struct ss_error *err)
 {
     int fits;
 
-    SS_TRY(ss_ask_write_run(a->scenario, &a->how.options, &a->told, &a->files, &fits, a->out, err));
+    SS_TRY(ss_ask_write_run(a->scenario, &a->options.how.options, &a->told, &a->files, &fits, a->out, err));
     a->status = fits ? 0 : ss_status_exit(SS_ERR_OOM);
     return SS_OK;
 }
 
 int ss_ask_plan(struct ss_ask *a, struct ss_error *err)
 {
-    const struct ss_run_options options = {.bands = a->how.options.bands};
+    const struct ss_run_options options = {.bands = a->options.how.options.bands};
     struct ss_report_options report = ss_report_of(a->scenario);
 
     report.json = 1;
@@ -63,9 +63,9 @@ int ss_ask_explain(struct ss_ask *a, struct ss_error *err)
     struct ss_explanation *x = ss_calloc(1, sizeof *x);
 
     SS_NEED(x, err);
-    a->how.options.open_compute = 1;
-    int rc = ss_run_weighed(a->scenario, &a->how.options, &a->run, err);
-    SS_THEN(rc, ss_explain(&a->run, &a->how.options, x, err));
+    a->options.how.options.open_compute = 1;
+    int rc = ss_run_weighed(a->scenario, &a->options.how.options, &a->run, err);
+    SS_THEN(rc, ss_explain(&a->run, &a->options.how.options, x, err));
     SS_THEN(rc, ss_explanation_write(x, &a->run, &(struct ss_display){.json = 1}, a->out, err));
     if (!rc && !a->run.result->fits)
         a->status = ss_status_exit(SS_ERR_OOM);
@@ -76,19 +76,17 @@ int ss_ask_explain(struct ss_ask *a, struct ss_error *err)
 /* What options, the job and the log tell. */
 static int measure(struct ss_ask *a, struct ss_error *err)
 {
-    struct ss_measurement *m = &a->measured;
+    struct ss_measurement *m = &a->options.measured;
     struct ss_train_log *log;
-    int rc = a->log[0] ? ss_train_log_load(a->log, &log, err) : SS_OK;
 
-    m->told[SS_TOLD_SECONDS] = a->scenario->measured_s;
-    if (a->scenario->measured_bytes > 0)
-        m->told[SS_TOLD_DEVICE] = a->scenario->measured_bytes;
-    if (!rc && a->log[0]) {
-        ss_measurement_log(m, log, a->log);
+    ss_measurement_add_job(m, a->scenario);
+    if (a->options.log) {
+        SS_TRY(ss_train_log_load(a->options.log, &log, err));
+        ss_measurement_log(m, log, a->options.log);
         ss_train_log_free(log);
     }
-    if (rc || ss_measurement_tells(m))
-        return rc;
+    if (ss_measurement_tells(m))
+        return SS_OK;
     return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                    "nothing that was measured" SS_HINT
                    "give --log, --measured, --tokens-per-second, --tflops, --mfu or --memory");
@@ -99,10 +97,10 @@ int ss_ask_check(struct ss_ask *a, struct ss_error *err)
     struct ss_checked *c = ss_calloc(1, sizeof *c);
 
     SS_NEED(c, err);
-    a->how.options.open_compute = 1;
+    a->options.how.options.open_compute = 1;
     int rc = measure(a, err);
-    SS_THEN(rc, ss_run_weighed(a->scenario, &a->how.options, &a->run, err));
-    SS_THEN(rc, ss_check(&a->run, &a->how.options, &a->measured, SS_CHECK_SUSPECTS, c, err));
+    SS_THEN(rc, ss_run_weighed(a->scenario, &a->options.how.options, &a->run, err));
+    SS_THEN(rc, ss_check(&a->run, &a->options.how.options, &a->options.measured, SS_CHECK_SUSPECTS, c, err));
     SS_THEN(rc, ss_check_write(c, &a->run, SS_CHECK_JSON, NULL, a->out, err));
     a->status = rc ? 0 : ss_check_status(c);
     free(c);
@@ -116,9 +114,9 @@ int ss_ask_check(struct ss_ask *a, struct ss_error *err)
 int ss_ask_sweep(struct ss_ask *a, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
-    const struct ss_run_options run = {.engine = a->how.options.engine};
+    const struct ss_run_options run = {.engine = a->options.how.options.engine};
     const struct ss_sweep_options options = {
-        .how = &how, .run = &run, .workers = a->workers, .progress = ss_ask_tell, .ctx = &a->watcher};
+        .how = &how, .run = &run, .workers = a->options.workers, .progress = ss_ask_tell, .ctx = &a->watcher};
     struct ss_sweep *s = a->vary;
     struct ss_notes warnings = {0};
 
@@ -158,14 +156,14 @@ int ss_ask_search(struct ss_ask *a, struct ss_error *err)
     if (a->vary->nflags && !ss_find_clusters(a->vary, MOST_CLUSTERS))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", MOST_CLUSTERS);
     SS_TRY(ss_ask_bands(a, err));
-    const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->how.options.bands};
+    const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->options.how.options.bands};
     const struct ss_find_options options = {.vary = a->vary,
                                             .how = &how,
                                             .run = &run,
-                                            .workers = a->workers,
-                                            .axes = a->axes,
-                                            .exhaustive = a->exhaustive,
-                                            .confirm = !a->unconfirmed,
+                                            .workers = a->options.workers,
+                                            .axes = a->options.axes,
+                                            .exhaustive = a->options.exhaustive,
+                                            .confirm = !a->options.unconfirmed,
                                             .progress = tell,
                                             .ctx = &a->watcher};
     int rc = ss_find_run(&a->request, &options, &found, err);
@@ -183,14 +181,14 @@ int ss_ask_capacity(struct ss_ask *a, struct ss_error *err)
 
     SS_TRY(ss_ask_bands(a, err));
     const struct ss_run_options run = {
-        .engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->how.options.bands};
-    a->capacity.how = &how;
-    a->capacity.run = &run;
-    a->capacity.workers = a->workers;
-    a->capacity.vary = a->vary;
-    a->capacity.progress = ss_ask_tell;
-    a->capacity.ctx = &a->watcher;
-    int rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
+        .engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->options.how.options.bands};
+    a->options.capacity.how = &how;
+    a->options.capacity.run = &run;
+    a->options.capacity.workers = a->options.workers;
+    a->options.capacity.vary = a->vary;
+    a->options.capacity.progress = ss_ask_tell;
+    a->options.capacity.ctx = &a->watcher;
+    int rc = ss_capacity_run(&a->request, &a->options.capacity, &plan, err);
     SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, NULL, a->out, err));
     if (!rc && !ss_capacity_is_answered(plan))
         a->status = ss_status_exit(SS_ERR_OOM);
@@ -219,9 +217,9 @@ static int predict(void *ctx, int i, const char *name, int n, char *const *words
 
     SS_THEN(rc, ss_ask_read(&a, n, words, &why));
     SS_THEN(rc, ss_ask_scenario(&a, &why));
-    struct ss_run_options options = a.how.options;
+    struct ss_run_options options = a.options.how.options;
     options.open_compute = 1;
-    options.bands = c->all->how.options.bands;
+    options.bands = c->all->options.how.options.bands;
     SS_THEN(rc, ss_run_scenario(a.scenario, &options, &a.run, &why));
     if (!rc) {
         ss_side_fill(&a.run, name, &c->side[i]);
@@ -246,7 +244,7 @@ static int compare(struct sides *c, int n, struct ss_error *err)
     for (int i = 0; i < n; i++)
         SS_TRY(ss_side_tell(&c->told, i, predict, c, err));
     for (int i = 1; i < n; i++) {
-        SS_TRY(ss_sides_judge(&c->side[0], &c->side[i], a->how.options.bands, &c->apart[i], err));
+        SS_TRY(ss_sides_judge(&c->side[0], &c->side[i], a->options.how.options.bands, &c->apart[i], err));
         refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
     }
     a->status = refused == n - 1 ? ss_status_exit(SS_ERR_CONFIG) : 0;
@@ -256,18 +254,15 @@ static int compare(struct sides *c, int n, struct ss_error *err)
 int ss_ask_compare(struct ss_ask *a, struct ss_error *err)
 {
     struct sides *c = ss_calloc(1, sizeof *c);
-    char *with[SS_SIDES_MOST];
     int nfiles = 0;
 
     SS_NEED(c, err);
     while (nfiles < a->n && (a->words[nfiles][0] != '-' || !a->words[nfiles][1]))
         nfiles++;
     int rc = ss_ask_read(a, a->n - nfiles, a->words + nfiles, err);
-    for (size_t i = 0; i < a->with.n && i < SS_SIDES_MOST; i++)
-        with[i] = a->with.word[i].text;
     c->all = a;
-    c->told =
-        (struct ss_sides_words){nfiles, a->n - nfiles, (int)a->with.n, a->words, a->words + nfiles, with};
+    c->told = (struct ss_sides_words){nfiles,   a->n - nfiles,     a->options.with.n,
+                                      a->words, a->words + nfiles, a->options.with.text};
     int nsides = ss_sides_count(&c->told);
     if (!rc && (nsides < 2 || nsides > SS_SIDES_MOST))
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "a comparison has 2 to %d sides, not %d", SS_SIDES_MOST,

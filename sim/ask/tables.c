@@ -30,24 +30,24 @@ int ss_ask_validate(struct ss_ask *a, struct ss_error *err)
     struct ss_validation *v = NULL;
     const int ntables = a->n ? a->n : 1;
 
-    if (a->n > (a->coverage ? 1 : MOST_TABLES))
+    if (a->n > (a->options.coverage ? 1 : MOST_TABLES))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "too many tables");
-    if (a->coverage && a->regret)
+    if (a->options.coverage && a->options.regret)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "--regret beside --coverage, which predicts nothing");
-    if (a->coverage)
+    if (a->options.coverage)
         return write_coverage(a->n ? a->words[0] : NULL, a->out, err);
     for (int i = 0; i < a->n; i++)
         tables[i] = a->words[i];
     for (int i = 0; i < ntables; i++)
-        if (!strcmp(tables[i], "runs") && !a->regret)
+        if (!strcmp(tables[i], "runs") && !a->options.regret)
             options.timer_rows = "gpt2-timers";
-    options.engine = a->how.options.engine;
-    options.spread = a->spread >= 0 ? &a->spread : NULL;
-    options.workers = a->workers;
+    options.engine = a->options.how.options.engine;
+    options.spread = a->options.spread >= 0 ? &a->options.spread : NULL;
+    options.workers = a->options.workers;
     options.progress = tell;
     options.ctx = &a->watcher;
     int rc = ss_validate(tables, ntables, &options, &v, err);
-    SS_THEN(rc, (a->regret ? ss_regret_write_json : ss_validation_write_json)(v, a->out, err));
+    SS_THEN(rc, (a->options.regret ? ss_regret_write_json : ss_validation_write_json)(v, a->out, err));
     ss_validation_free(v);
     return rc;
 }

@@ -13,7 +13,7 @@ static void progress(void *ctx, int evaluations)
     fflush(stderr);
 }
 
-static int read_props(struct ss_calibrate_options *opt, const struct cli_texts *given, struct ss_error *err)
+static int read_props(struct ss_calibrate_options *opt, const struct ss_texts *given, struct ss_error *err)
 {
     int rc = SS_OK;
 
@@ -111,7 +111,7 @@ static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, str
         .timer_rows = f->timer_rows[0] ? f->timer_rows : NULL,
         .fit_timers = f->calibrate.timers,
         .leave_out = f->calibrate.leave_out,
-        .spread = f->spread >= 0 ? &f->spread : NULL,
+        .spread = f->options.spread >= 0 ? &f->options.spread : NULL,
         .progress = cli_terminal(STDERR_FILENO) ? progress : NULL,
         .files = cli_files(),
         .workers = cli_workers(f),

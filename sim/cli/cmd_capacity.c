@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
-static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *o, struct ss_error *err)
-{
-    int rc =
-        flags->capacity.tokens ? ss_capacity_read_tokens(flags->capacity.tokens, &o->tokens, err) : SS_OK;
-
-    if (!rc && flags->capacity.deadline)
-        rc = ss_capacity_read_time(flags->capacity.deadline, &o->deadline_s, err);
-    if (!rc && flags->capacity.budget)
-        rc = ss_capacity_read_money(flags->capacity.budget, &o->budget_usd, err);
-    return rc;
-}
-
 /* Turns --price into a --set of the platform. */
 static int set_price(struct cli_flags *flags, struct ss_error *err)
 {
@@ -21,7 +9,7 @@ static int set_price(struct cli_flags *flags, struct ss_error *err)
     if (!cli_given(flags, "--price"))
         return SS_OK;
     snprintf(text, sizeof text, "ss.price=%s",
-             ss_unit_format(flags->capacity.price, SS_UNIT_PRICE, price, sizeof price));
+             ss_unit_format(flags->price, SS_UNIT_PRICE, price, sizeof price));
     return ss_request_set(&flags->request, "--set", text, err);
 }
 
@@ -30,15 +18,14 @@ static int plan(struct cli_flags *flags, const struct ss_sweep *vary, struct ss_
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
-    struct ss_capacity_options o = {.layout = flags->capacity.layout,
-                                    .vary = vary,
-                                    .how = &how,
-                                    .run = &run,
-                                    .workers = cli_workers(flags),
-                                    .progress = cli_watch_show};
+    struct ss_capacity_options o = flags->options.capacity;
 
+    o.vary = vary;
+    o.how = &how;
+    o.run = &run;
+    o.workers = cli_workers(flags);
+    o.progress = cli_watch_show;
     SS_TRY(ss_request_check_known(&flags->request, err));
-    SS_TRY(read_goal(flags, &o, err));
     SS_TRY(cli_bands(flags, err));
     run.bands = flags->bands;
     cli_watch_begin("planning", o.workers.journal);

@@ -36,27 +36,19 @@ static int read_log(const char *path, struct ss_measurement *m, struct ss_error 
     return piped ? SS_OK : ss_files_add(cli_files(), path, err);
 }
 
-/* Reads what the options tell, and then what a log tells. */
+/* Completes what the options tell by what the job and a log tell. */
 static int measure(const struct cli_flags *flags, const struct ss_scenario *s, struct ss_measurement *m,
                    struct ss_error *err)
 {
-    static const char *const names[CLI_FIGURES] = {"--tokens-per-second", "--samples-per-second", "--tflops",
-                                                   "--mfu", "--memory"};
-    int rc = SS_OK;
-
-    m->told[SS_TOLD_SECONDS] = s->measured_s;
-    m->told[SS_TOLD_DEVICE] = s->measured_bytes;
-    for (int i = 0; i < CLI_FIGURES && !rc; i++)
-        if (flags->check.figure[i])
-            rc = ss_measurement_add(m, names[i], flags->check.figure[i], err);
-    if (!rc && flags->check.log)
-        rc = read_log(flags->check.log, m, err);
-    if (!rc && !ss_measurement_tells(m))
-        rc = cli_usage(
+    *m = flags->options.measured;
+    ss_measurement_add_job(m, s);
+    SS_TRY(flags->options.log ? read_log(flags->options.log, m, err) : SS_OK);
+    if (!ss_measurement_tells(m))
+        return cli_usage(
             err,
             "give --log FILE, --measured 13.2s, --tokens-per-second, --tflops, --mfu, --memory or --table",
             "nothing that was measured");
-    return rc;
+    return SS_OK;
 }
 
 static enum ss_check_form form_of(const struct cli_flags *flags)
@@ -69,15 +61,15 @@ static int check(struct cli_flags *flags, struct ss_error *err)
     const struct ss_display view = cli_view(flags);
     const struct ss_scenario *s = flags->in.scenario;
     struct ss_checked *c = calloc(1, sizeof *c);
-    struct ss_measurement m = {.file = ""};
+    struct ss_measurement m;
     struct cli_output out;
     struct ss_run run = {0};
     int rc = c ? measure(flags, s, &m, err) : SS_ERR_NOMEM;
 
-    SS_THEN(rc, ss_run_words_finish(&flags->how, flags->in.scenario, cli_files(), err));
-    SS_THEN(rc, ss_run_weighed(s, &flags->how.options, &run, err));
-    SS_THEN(rc, ss_check(&run, &flags->how.options, &m, flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS,
-                         c, err));
+    SS_THEN(rc, ss_run_words_finish(&flags->options.how, flags->in.scenario, cli_files(), err));
+    SS_THEN(rc, ss_run_weighed(s, &flags->options.how.options, &run, err));
+    SS_THEN(rc, ss_check(&run, &flags->options.how.options, &m,
+                         flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS, c, err));
     SS_THEN(rc, cli_output_begin(flags->output, &out, err));
     SS_THEN(rc, cli_output_end(&out, ss_check_write(c, &run, form_of(flags), &view, out.stream, err), err));
     SS_THEN(rc, ss_check_status(c));
@@ -93,9 +85,9 @@ static int check_table(const struct cli_flags *flags, struct ss_error *err)
     struct cli_output out;
     int status = 0;
 
-    SS_TRY(ss_files_add(cli_files(), flags->check.table, err));
+    SS_TRY(ss_files_add(cli_files(), flags->table, err));
     SS_TRY(cli_output_begin(flags->output, &out, err));
-    int rc = ss_check_table(&flags->request, flags->check.table, &flags->how.options, &how, form_of(flags),
+    int rc = ss_check_table(&flags->request, flags->table, &flags->options.how.options, &how, form_of(flags),
                             &view, out.stream, &status, err);
     SS_TRY(cli_output_end(&out, rc, err));
     return status;

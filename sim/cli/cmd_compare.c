@@ -32,7 +32,8 @@ static int read_words(struct sides *c, struct ss_error *err)
         nfiles++;
     const int left = f->n - nfiles;
     SS_TRY(cli_request_read(&f->request, NULL, f, left, f->words + nfiles, err));
-    c->told = (struct ss_sides_words){nfiles, left, f->with.n, f->words, f->words + nfiles, f->with.text};
+    c->told = (struct ss_sides_words){
+        nfiles, left, f->options.with.n, f->words, f->words + nfiles, f->options.with.text};
     c->n = ss_sides_count(&c->told);
     c->traced = f->kineto[0] ? f->kineto : f->nsys[0] ? f->nsys : NULL;
     if (c->traced)
@@ -79,12 +80,12 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
 
     cli_flags_init(&flags, CLI_COMPARE);
     int rc = cli_inputs_load(&flags.in, &flags, argc, argv, &why);
-    SS_THEN(rc, ss_run_words_finish(&flags.how, flags.in.scenario, cli_files(), &why));
-    flags.how.options.bands = c->flags->bands;
-    flags.how.options.open_compute = 1;
-    SS_THEN(rc, ss_run_widened(flags.in.scenario, &flags.how.options, &run, &why));
+    SS_THEN(rc, ss_run_words_finish(&flags.options.how, flags.in.scenario, cli_files(), &why));
+    flags.options.how.options.bands = c->flags->bands;
+    flags.options.how.options.open_compute = 1;
+    SS_THEN(rc, ss_run_widened(flags.in.scenario, &flags.options.how.options, &run, &why));
     if (!rc && c->card)
-        rc = draw(c, i, &run, &flags.how.options, &why);
+        rc = draw(c, i, &run, &flags.options.how.options, &why);
     else if (!rc && c->traced)
         ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
     else if (!rc)

@@ -23,7 +23,7 @@ int cmd_plan(struct cli_flags *flags, struct ss_error *err)
     struct ss_run run;
 
     SS_TRY(cli_bands(flags, err));
-    const struct ss_run_options options = {.engine = flags->how.options.engine,
+    const struct ss_run_options options = {.engine = flags->options.how.options.engine,
                                            .bands = flags->bands,
                                            .open_compute = !flags->json && !steps,
                                            .plan.level = steps ? SS_LEVEL_LAYER : SS_LEVEL_CHUNK};

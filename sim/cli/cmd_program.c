@@ -4,7 +4,7 @@
 /* Writes PREFIX.RANK.et for a rank, and PREFIX.json where rank is -1. */
 static int write_chakra(struct ss_export *x, const char *prefix, int rank, struct ss_error *err)
 {
-    char path[CLI_PATH_SIZE + 32];
+    char path[SS_OPTION_PATH_SIZE + 32];
     struct cli_output out;
 
     if (rank < 0)
@@ -50,9 +50,9 @@ int cmd_program_write(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_run run;
 
-    SS_TRY(ss_run_words_finish(&flags->how, flags->in.scenario, cli_files(), err));
+    SS_TRY(ss_run_words_finish(&flags->options.how, flags->in.scenario, cli_files(), err));
     /* The native replay proves that the written program can run. */
-    SS_TRY(ss_run_scenario(flags->in.scenario, &flags->how.options, &run, err));
+    SS_TRY(ss_run_scenario(flags->in.scenario, &flags->options.how.options, &run, err));
     int rc = write_program(run.program, flags, err);
     ss_run_free(&run);
     return rc;
@@ -65,7 +65,7 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
     struct cli_drawn drawn;
     struct cli_output out;
 
-    SS_TRY(ss_timeline_replay(program, flags->how.options.engine, &timeline, err));
+    SS_TRY(ss_timeline_replay(program, flags->options.how.options.engine, &timeline, err));
     int rc = write_exports(program, flags, err);
     SS_THEN(rc, cli_ranks_write(flags, NULL, program, timeline, err));
     SS_THEN(rc, cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, NULL, err));
@@ -74,8 +74,8 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
             opt.wall_s = cli_wall_s();
         rc = cli_output_begin(flags->output, &out, err);
         SS_THEN(rc, cli_output_end(&out,
-                                   ss_report_timeline(program, timeline, flags->how.options.engine, &opt,
-                                                      out.stream, err),
+                                   ss_report_timeline(program, timeline, flags->options.how.options.engine,
+                                                      &opt, out.stream, err),
                                    err));
         rc = cli_pictures_end(&drawn, rc, err);
     }

@@ -9,7 +9,7 @@ static int explain(const struct ss_run *run, const struct cli_flags *flags, stru
                    struct ss_error *err)
 {
     struct ss_explanation *x = calloc(1, sizeof *x);
-    const struct ss_run_options *o = &flags->how.options;
+    const struct ss_run_options *o = &flags->options.how.options;
     /* A page is made of a run of minutes, too, which is not made again 40 times. */
     int slow = run->result->level != SS_LEVEL_CHUNK || o->full_replay || o->jitter.sigma > 0;
     int rc = x ? SS_OK : SS_ERR_NOMEM;
@@ -92,7 +92,7 @@ static void tell_log(void *ctx, double share)
 /* `next` is the ctx of tell_log, and has to live as long as the options. */
 static int replay(struct cli_flags *flags, double *next, struct ss_run *run, struct ss_error *err)
 {
-    struct ss_run_options *options = &flags->how.options;
+    struct ss_run_options *options = &flags->options.how.options;
     int shown = cli_terminal(STDERR_FILENO), rc;
 
     options->progress = shown ? cli_progress : tell_log;
@@ -106,7 +106,7 @@ static int replay(struct cli_flags *flags, double *next, struct ss_run *run, str
 /* Writes the link alone. Options of the simulation and of other outputs are not in a link. */
 static int write_link(const struct cli_flags *flags, struct ss_error *err)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     struct cli_output out;
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
@@ -133,13 +133,13 @@ int cmd_run(struct cli_flags *flags, struct ss_error *err)
         return write_link(flags, err);
     if (flags->tolerance >= 0 && !(s->measured_s > 0) && !(s->measured_bytes > 0))
         return cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement");
-    SS_TRY(ss_run_words_finish(&flags->how, s, cli_files(), err));
+    SS_TRY(ss_run_words_finish(&flags->options.how, s, cli_files(), err));
     cli_inputs_end(&flags->in); /* the placement is an input, too */
     SS_TRY(cli_bands(flags, err));
     SS_TRY(replay(flags, &next, &run, err));
     if (!run.result->fits && !flags->brief) {
-        rc = ss_fixes_find(s, &flags->how.options, fixes, &nfixes, err);
-        ss_smallest_find(s, flags->how.options.cache, &smallest);
+        rc = ss_fixes_find(s, &flags->options.how.options, fixes, &nfixes, err);
+        ss_smallest_find(s, flags->options.how.options.cache, &smallest);
     }
     SS_THEN(rc, report(&run, flags, fixes, nfixes, &smallest, err));
     SS_THEN(rc, verdict(run.result, flags));

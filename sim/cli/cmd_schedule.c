@@ -290,7 +290,7 @@ static int compare_job(struct cli_flags *f, struct ss_comparison **c, struct ss_
     SS_TRY(cli_schedule_load_job(f, err));
     int n = split_names(f->schedule.names, names, err);
     int rc = n < 0 ? n
-                   : ss_compare_job(names, n, f->in.scenario, f->how.options.engine,
+                   : ss_compare_job(names, n, f->in.scenario, f->options.how.options.engine,
                                     f->pictures.path[CLI_GANTT][0], &progress, c, err);
     cli_schedule_progress_end(&meter);
     return rc;

@@ -92,7 +92,7 @@ static int search_layouts(struct cli_flags *f, struct ss_search *whole, struct s
                                         .no_barrier = f->schedule.no_barrier,
                                         .steps = f->schedule.steps,
                                         .seed = (uint64_t)f->schedule.seed,
-                                        .workers.n = f->workers.n,
+                                        .workers.n = f->options.workers.n,
                                         .draw = f->pictures.path[CLI_GANTT][0] != 0};
     const struct ss_display view = cli_view(f);
     struct cli_meter meter = {.what = "searching"};

@@ -44,10 +44,10 @@ static int search(struct cli_flags *flags, const struct ss_sweep *vary, struct s
         .how = &how,
         .run = &run,
         .workers = cli_workers(flags),
-        .axes = flags->search.axes,
-        .exhaustive = flags->search.exhaustive,
+        .axes = flags->options.axes,
+        .exhaustive = flags->options.exhaustive,
         .brief = !flags->json && !flags->csv[0] && !flags->sweep.report[0],
-        .confirm = !flags->search.unconfirmed && ss_engine_is_built(SS_ENGINE_SIMGRID),
+        .confirm = !flags->options.unconfirmed && ss_engine_is_built(SS_ENGINE_SIMGRID),
         .progress = show,
         .better = note_best};
     cli_watch_begin("searching", options.workers.journal);
@@ -85,9 +85,7 @@ static int report(const struct ss_find_result *found, const struct cli_flags *fl
     SS_THEN(rc, cli_output_begin(flags->output, &out, err));
     return rc ? rc
               : cli_output_end(
-                    &out,
-                    ss_find_write(found, &view, flags->search.top ? flags->search.top : 5, out.stream, err),
-                    err);
+                    &out, ss_find_write(found, &view, flags->top ? flags->top : 5, out.stream, err), err);
 }
 
 /* Returns 0 if a layout fits, or is near the memory limit, on one of the numbers of nodes. */

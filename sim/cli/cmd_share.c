@@ -5,7 +5,7 @@
 struct jobs {
     int n, argc;
     char **argv;
-    char name[SS_SHARERS_MOST][CLI_PATH_SIZE];
+    char name[SS_SHARERS_MOST][SS_OPTION_PATH_SIZE];
     char nodes[SS_SHARERS_MOST][256]; /* "": the nodes that follow those of the previous job */
     struct cli_flags *flags;          /* the options among those words */
     struct cli_inputs in[SS_SHARERS_MOST];
@@ -95,8 +95,8 @@ static int place(struct jobs *j, struct ss_error *err)
 static int share(struct jobs *j, struct ss_error *err)
 {
     const struct ss_share_options options = {
-        .engine = j->flags->how.options.engine,
-        .level = cli_given(j->flags, "--level") ? j->flags->how.options.plan.level : SS_LEVEL_FLOW,
+        .engine = j->flags->options.how.options.engine,
+        .level = cli_given(j->flags, "--level") ? j->flags->options.how.options.plan.level : SS_LEVEL_FLOW,
         .starts = j->flags->starts ? j->flags->starts : 4};
     const struct ss_scenario *jobs[SS_SHARERS_MOST];
     const char *names[SS_SHARERS_MOST];

@@ -6,7 +6,7 @@
 /* Refuses a --vary of an option of the program, because the library knows only flags of jobs. */
 static int check_vary(const char *text, struct ss_error *err)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     char name[64];
 
     snprintf(name, sizeof name, "%s%.*s", strncmp(text, "--", 2) == 0 ? "" : "--", (int)strcspn(text, "="),
@@ -20,9 +20,9 @@ static int check_vary(const char *text, struct ss_error *err)
 
 int cli_vary_read(struct ss_sweep *vary, const struct cli_flags *flags, struct ss_error *err)
 {
-    for (int i = 0; i < flags->vary.n; i++) {
-        SS_TRY(check_vary(flags->vary.text[i], err));
-        SS_TRY(ss_sweep_vary(vary, flags->vary.text[i], err));
+    for (int i = 0; i < flags->options.vary.n; i++) {
+        SS_TRY(check_vary(flags->options.vary.text[i], err));
+        SS_TRY(ss_sweep_vary(vary, flags->options.vary.text[i], err));
     }
     return SS_OK;
 }
@@ -30,7 +30,7 @@ int cli_vary_read(struct ss_sweep *vary, const struct cli_flags *flags, struct s
 static int predict_all(struct ss_sweep *s, const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
-    const struct ss_run_options run = {.engine = flags->how.options.engine};
+    const struct ss_run_options run = {.engine = flags->options.how.options.engine};
     const struct ss_sweep_options options = {
         .how = &how, .run = &run, .workers = cli_workers(flags), .progress = cli_watch_show};
 

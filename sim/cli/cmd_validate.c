@@ -36,8 +36,8 @@ static int draw(const struct ss_validation *v, const struct cli_flags *flags, st
     struct cli_output out;
 
     SS_TRY(cli_output_begin(flags->svg, &out, err));
-    int rc = flags->regret ? ss_regret_write_svg(v, width, out.stream, err)
-                           : ss_validation_write_svg(v, width, out.stream, err);
+    int rc = flags->options.regret ? ss_regret_write_svg(v, width, out.stream, err)
+                                   : ss_validation_write_svg(v, width, out.stream, err);
     return cli_output_end(&out, rc, err);
 }
 
@@ -47,7 +47,8 @@ static int write_text(const struct ss_validation *v, const struct cli_flags *fla
     struct cli_output out;
 
     SS_TRY(cli_output_begin(flags->output, &out, err));
-    int rc = (flags->regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, out.stream, err);
+    int rc =
+        (flags->options.regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, out.stream, err);
     return cli_output_end(&out, rc, err);
 }
 
@@ -57,7 +58,7 @@ static int write_all(const struct ss_validation *v, const struct cli_flags *flag
         writer csv, json;
     } kinds[] = {{ss_validation_write_csv, ss_validation_write_json},
                  {ss_regret_write_csv, ss_regret_write_json}};
-    const int kind = flags->regret;
+    const int kind = flags->options.regret;
     int rc = SS_OK;
 
     if (flags->csv[0])
@@ -84,7 +85,7 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
                    struct ss_error *err)
 {
     struct cli_output out;
-    char shown[CLI_PATH_SIZE];
+    char shown[SS_OPTION_PATH_SIZE];
     int rc = ss_files_add(cli_files(), flags->against, err);
 
     SS_THEN(rc, cli_output_begin(flags->output, &out, err));
@@ -136,11 +137,13 @@ static int check_words(const struct cli_flags *flags, struct ss_error *err)
     if (flags->update && cli_given(flags, "--spread"))
         return cli_usage(err, "use --csv FILE for another spread",
                          "--update beside --spread: it writes " RESULTS);
-    if (flags->coverage && n > 1)
+    if (flags->options.coverage && n > 1)
         return cli_usage(err, "leave the others out", "--coverage reads one table");
-    if (flags->coverage && check_beside(flags, not_covered, "--coverage, which predicts nothing", err))
+    if (flags->options.coverage &&
+        check_beside(flags, not_covered, "--coverage, which predicts nothing", err))
         return SS_ERR_USAGE;
-    if (flags->regret && check_beside(flags, not_ranked, "--regret, which has no line for a row", err))
+    if (flags->options.regret &&
+        check_beside(flags, not_ranked, "--regret, which has no line for a row", err))
         return SS_ERR_USAGE;
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
@@ -177,7 +180,7 @@ int cmd_validate(struct cli_flags *flags, struct ss_error *err)
 
     SS_TRY(check_words(flags, err));
     SS_TRY(check_targets(flags, err));
-    if (flags->coverage)
+    if (flags->options.coverage)
         return print_coverage(flags, err);
     for (int i = 0; i < n; i++)
         tables[i] = flags->words[i];
@@ -185,11 +188,11 @@ int cmd_validate(struct cli_flags *flags, struct ss_error *err)
         n = flags->update || flags->against[0] ? nstandard : 1;
         memcpy(tables, standard, (size_t)n * sizeof tables[0]);
     }
-    opt.engine = flags->how.options.engine;
-    opt.timer_rows = flags->timer_rows[0]                    ? flags->timer_rows
-                     : has_runs(tables, n) && !flags->regret ? "gpt2-timers"
-                                                             : NULL;
-    opt.spread = flags->spread >= 0 ? &flags->spread : NULL;
+    opt.engine = flags->options.how.options.engine;
+    opt.timer_rows = flags->timer_rows[0]                            ? flags->timer_rows
+                     : has_runs(tables, n) && !flags->options.regret ? "gpt2-timers"
+                                                                     : NULL;
+    opt.spread = flags->options.spread >= 0 ? &flags->options.spread : NULL;
     opt.files = cli_files();
     opt.workers = cli_workers(flags);
     opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;

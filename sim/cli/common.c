@@ -123,7 +123,7 @@ void cli_progress_end(void)
 
 struct ss_workers cli_workers(const struct cli_flags *flags)
 {
-    struct ss_workers workers = flags->workers;
+    struct ss_workers workers = flags->options.workers;
 
     workers.team = cli_team();
     workers.journal = flags->journal[0] ? flags->journal : NULL;

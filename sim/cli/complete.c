@@ -53,7 +53,7 @@ static void offer_verbs(const struct ask *a, const char *command)
 
 static void offer_options(const struct ask *a, int verb)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     struct ss_flag_cursor at = {0};
     struct ss_flag_info info;
     char right[800];
@@ -137,7 +137,7 @@ static void offer_scales(const struct ask *a)
 /* Offers the values of an option of this verb. Returns 0 where `name` is no option that takes a value. */
 static int offer_values(const struct ask *a, int verb, const char *name)
 {
-    const struct cli_option *o = cli_option_find(verb, name);
+    const struct ss_option *o = cli_option_find(verb, name);
     struct ss_flag_cursor at = {0};
     struct ss_flag_info info;
     const char *kind = kind_of_value(name), *value = NULL;
@@ -293,11 +293,13 @@ const char *cli_completion_script(int i)
 void cli_options_write(FILE *out)
 {
     static const char *const kinds[] = {
-        [CLI_SET] = "flag",      [CLI_COUNT] = "number", [CLI_WHOLE] = "number",  [CLI_NUMBER] = "number",
-        [CLI_CHOICE] = "choice", [CLI_PATH] = "file",    [CLI_NEW_FILE] = "file", [CLI_TEXT] = "text",
-        [CLI_EACH] = "text",     [CLI_CALL] = "form"};
-    static const char *const several[] = {[CLI_LAST] = "last", [CLI_ONCE] = "once", [CLI_ALL] = "all"};
-    const struct cli_option *o;
+        [SS_OPTION_SET] = "flag",      [SS_OPTION_COUNT] = "number",  [SS_OPTION_WHOLE] = "number",
+        [SS_OPTION_NUMBER] = "number", [SS_OPTION_CHOICE] = "choice", [SS_OPTION_PATH] = "file",
+        [SS_OPTION_NEW_FILE] = "file", [SS_OPTION_TEXT] = "text",     [SS_OPTION_EACH] = "text",
+        [SS_OPTION_CALL] = "form"};
+    static const char *const several[] = {
+        [SS_OPTION_LAST] = "last", [SS_OPTION_ONCE] = "once", [SS_OPTION_ALL] = "all"};
+    const struct ss_option *o;
     char words[96];
 
     for (int v = 0; v < CLI_VERB_COUNT; v++)

@@ -31,7 +31,7 @@ void cli_fill(FILE *out, const char *text, int at, int indent)
     fputc('\n', out);
 }
 
-const char *cli_option_value(const struct cli_option *o, char *buf, size_t size)
+const char *cli_option_value(const struct ss_option *o, char *buf, size_t size)
 {
     size_t n = 0;
 
@@ -42,7 +42,7 @@ const char *cli_option_value(const struct cli_option *o, char *buf, size_t size)
     return buf;
 }
 
-const char *cli_option_left(const struct cli_option *o, char *buf, size_t size)
+const char *cli_option_left(const struct ss_option *o, char *buf, size_t size)
 {
     char words[96];
     const char *value = cli_option_value(o, words, sizeof words);
@@ -52,14 +52,14 @@ const char *cli_option_left(const struct cli_option *o, char *buf, size_t size)
     return buf;
 }
 
-const char *cli_option_right(const struct cli_option *o, char *buf, size_t size)
+const char *cli_option_right(const struct ss_option *o, char *buf, size_t size)
 {
     snprintf(buf, size, "%s%s%s%s", o->doc, o->usual ? " (" : "", o->usual ? o->usual : "",
              o->usual ? ")" : "");
     return buf;
 }
 
-int cli_option_of(const struct cli_option *o, int verb, enum cli_form_of_verb form)
+int cli_option_of(const struct ss_option *o, int verb, enum cli_form_of_verb form)
 {
     int other = cli_verb_sibling(verb), here = (o->verbs >> verb & 1) != 0,
         there = other >= 0 && (o->verbs >> other & 1) != 0;
@@ -77,7 +77,7 @@ static void line(FILE *out, const char *left, const char *right)
     cli_fill(out, right, COLUMN, COLUMN);
 }
 
-static void option_line(FILE *out, const struct cli_option *o)
+static void option_line(FILE *out, const struct ss_option *o)
 {
     char left[160], right[800];
 
@@ -88,7 +88,7 @@ static void option_line(FILE *out, const struct cli_option *o)
  * rare ones it left out. */
 static int section(FILE *out, int verb, int form, int all, const char *name, const char *head)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     int n = 0, left = 0;
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
@@ -108,7 +108,7 @@ static int section(FILE *out, int verb, int form, int all, const char *name, con
 
 static int first_of_section(int row, const char *name)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
 
     for (int i = 0; i < row && (o = cli_option_at(i)) != NULL; i++)
         if (o->section && !strcmp(o->section, name))
@@ -120,7 +120,7 @@ static int first_of_section(int row, const char *name)
  * ones it left out. */
 static int option_sections(FILE *out, int verb, int all)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     int other = cli_verb_sibling(verb), left = section(out, verb, CLI_ONE_FORM, all, NULL, "options");
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)

@@ -50,7 +50,7 @@ static void entry(FILE *out, const char *left, const char *right)
 
 static void options(FILE *out, int verb, enum cli_form_of_verb form)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     char left[160], right[800];
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)

@@ -27,11 +27,11 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
  * lacks the option or was given it by the user. *span gets its number of words. */
 static int is_superfluous(const struct ss_request *r, size_t i, const struct cli_flags *flags, int *span)
 {
-    const struct cli_option *o = cli_option_find(flags->verb, r->word[i].text), *any;
+    const struct ss_option *o = cli_option_find(flags->verb, r->word[i].text), *any;
 
     any = o ? o : cli_option_named(r->word[i].text);
     *span = any && any->value && i + 1 < r->n && r->word[i + 1].place == r->word[i].place ? 2 : 1;
-    return any && (!o || (o->several != CLI_ALL && cli_given(flags, o->name)));
+    return any && (!o || (o->several != SS_OPTION_ALL && cli_given(flags, o->name)));
 }
 
 /* Takes the option at word i. *used gets its number of words, 0 if it is a flag of the job. */
@@ -46,7 +46,7 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
         words[n++] = r->word[i + 1].text;
     if (place->how && is_superfluous(r, i, flags, used))
         return SS_OK;
-    const struct cli_option *o = place->file ? cli_option_find(flags->verb, words[0]) : NULL;
+    const struct ss_option *o = place->file ? cli_option_find(flags->verb, words[0]) : NULL;
     *used = o && o->writes && !cli_option_is_jobs(o, n > 1 ? words[1] : NULL)
                 ? cli_usage(err, "give it on the command line", "%s in a file: a job names no file to write",
                             o->name)
@@ -65,7 +65,7 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
 /* Returns how many words the option at word i is, right or wrong. */
 static int words_of(const struct ss_request *r, size_t i, const struct cli_flags *flags)
 {
-    const struct cli_option *o = cli_option_find(flags->verb, r->word[i].text);
+    const struct ss_option *o = cli_option_find(flags->verb, r->word[i].text);
 
     return o && o->value && i + 1 < r->n && r->word[i + 1].place == r->word[i].place ? 2 : 1;
 }
@@ -164,7 +164,7 @@ int cli_bands(struct cli_flags *flags, struct ss_error *err)
 {
     int rc = ss_bands_load(NULL, cli_files(), &flags->bands, err);
 
-    flags->how.options.bands = flags->bands;
-    flags->how.options.open_compute = 1;
+    flags->options.how.options.bands = flags->bands;
+    flags->options.how.options.open_compute = 1;
     return rc;
 }

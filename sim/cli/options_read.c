@@ -3,8 +3,9 @@
 #include "cli/cli.h"
 
 /* Reads "2" or "2%". */
-int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+int cli_read_tolerance(void *values, const char *name, const char *value, struct ss_error *err)
 {
+    struct cli_flags *f = values;
     size_t n = strlen(value);
     char number[32];
 
@@ -14,19 +15,15 @@ int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value,
     return cli_number(name, n < sizeof number ? number : value, 0, 1e6, &f->tolerance, err);
 }
 
-int cli_read_how(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
-{
-    return ss_run_words_read(&f->how, name, value, err);
-}
-
 /* Reads "1.5s", "20ms", or seconds without a unit. */
 static int read_time(const char *text, double *out)
 {
     return ss_unit_parse(text, SS_UNIT_TIME, out, NULL) && (ss_parse_double(text, out) || *out < 0);
 }
 
-int cli_read_window(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
+int cli_read_window(void *values, const char *name, const char *value, struct ss_error *err)
 {
+    struct cli_flags *f = values;
     const char *colon = strchr(value, ':');
     char first[64];
     double from, to;

@@ -113,11 +113,11 @@ int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
 /* ---- checks ---- */
 
 /* Returns the path that an option writes, "" where the option was not given. */
-static const char *written_by(const struct cli_flags *flags, const struct cli_option *o)
+static const char *written_by(const struct cli_flags *flags, const struct ss_option *o)
 {
     const char *at = (const char *)flags + o->offset, *text;
 
-    if (o->kind != CLI_TEXT)
+    if (o->kind != SS_OPTION_TEXT)
         return at;
     memcpy(&text, at, sizeof text);
     return text ? text : "";
@@ -129,7 +129,7 @@ static int is_stdout(const char *path)
 }
 
 /* Refuses a name that says another kind of picture than is written, and one that no program here can make. */
-static int check_ending(const struct cli_option *o, const char *path, struct ss_error *err)
+static int check_ending(const struct ss_option *o, const char *path, struct ss_error *err)
 {
     static const char *const others[] = {".jpg", ".jpeg", ".gif", ".webp", ".eps",
                                          ".ps",  ".bmp",  ".tif", ".tiff"};
@@ -149,9 +149,9 @@ static int check_ending(const struct cli_option *o, const char *path, struct ss_
 
 /* Checks, before the work that may take minutes, that the file can be written, is of the kind that the
  * option writes, and is no input. */
-static int check_file(const struct cli_option *o, const char *path, int json, struct ss_error *err)
+static int check_file(const struct ss_option *o, const char *path, int json, struct ss_error *err)
 {
-    const char *starts = o->starts ? o->starts : json && o->writes == CLI_ANSWER ? "{" : "";
+    const char *starts = o->starts ? o->starts : json && o->writes == SS_OPTION_ANSWER ? "{" : "";
     size_t n = strlen(path);
     struct cli_output out;
     struct stat st;
@@ -170,10 +170,10 @@ static int check_file(const struct cli_option *o, const char *path, int json, st
     return rc;
 }
 
-static int check_pairs(const struct cli_flags *flags, const struct cli_option *o, int before,
+static int check_pairs(const struct cli_flags *flags, const struct ss_option *o, int before,
                        struct ss_error *err)
 {
-    const struct cli_option *other;
+    const struct ss_option *other;
 
     for (int k = 0; k < before; k++)
         if (flags->given[k] && (other = cli_option_at(k))->writes &&
@@ -185,16 +185,16 @@ static int check_pairs(const struct cli_flags *flags, const struct cli_option *o
 
 int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
     int moved = 0, rc = SS_OK;
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
-        moved |= flags->given[i] && o->writes == CLI_ANSWER && !is_stdout(written_by(flags, o));
+        moved |= flags->given[i] && o->writes == SS_OPTION_ANSWER && !is_stdout(written_by(flags, o));
     for (int i = 0; (o = cli_option_at(i)) != NULL && !rc; i++) {
         if (!flags->given[i] || !o->writes)
             continue;
         rc = check_pairs(flags, o, i, err);
-        if (!rc && !moved && o->writes == CLI_BESIDE && ss_output_same(written_by(flags, o), "-"))
+        if (!rc && !moved && o->writes == SS_OPTION_BESIDE && ss_output_same(written_by(flags, o), "-"))
             rc = cli_usage(err, "give another name", "%s and the answer on stdout write the same file",
                            o->name);
         SS_THEN(rc, check_file(o, written_by(flags, o), flags->json, err));
@@ -216,7 +216,7 @@ static int draw(const struct cli_flags *flags, const struct ss_program *program,
     request->color = flags->pictures.color;
     request->progress = shown ? cli_progress : NULL;
     request->progress_ctx = "drawing";
-    rc = ss_pictures_draw(program, timeline, flags->how.options.engine, request, err);
+    rc = ss_pictures_draw(program, timeline, flags->options.how.options.engine, request, err);
     if (shown)
         cli_progress_end();
     return rc;

@@ -16,7 +16,7 @@
 static struct {
     pid_t owner; /* workers are copies of this process, and say nothing */
     int terminal, silent;
-    char what[24], journal[CLI_PATH_SIZE]; /* journal "": there is none */
+    char what[24], journal[SS_OPTION_PATH_SIZE]; /* journal "": there is none */
     volatile sig_atomic_t done, all, seconds;
     int past[QUIET_S],
         since;         /* done in each of the last seconds; the second from which on they are of one kind */
@@ -106,7 +106,7 @@ static int keeps(void)
 
 static void end(int number)
 {
-    char text[1200 + CLI_PATH_SIZE], done[16], all[16];
+    char text[1200 + SS_OPTION_PATH_SIZE], done[16], all[16];
 
     if (getpid() == watched.owner) {
         int n = snprintf(text, sizeof text, "%sinterrupted", watched.terminal ? "\r\033[K" : "");

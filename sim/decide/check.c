@@ -93,6 +93,13 @@ int ss_measurement_add(struct ss_measurement *m, const char *option, const char 
     return SS_OK;
 }
 
+void ss_measurement_add_job(struct ss_measurement *m, const struct ss_scenario *s)
+{
+    m->told[SS_TOLD_SECONDS] = s->measured_s;
+    if (!m->told[SS_TOLD_DEVICE])
+        m->told[SS_TOLD_DEVICE] = s->measured_bytes;
+}
+
 void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file)
 {
     for (int i = 0; i < SS_TOLD_COUNT; i++)

@@ -44,17 +44,26 @@ json_t *ss_json_keep(struct ss_json_kept *kept, struct ss_cache_key key, json_t 
     return hole;
 }
 
-const char *ss_json_kept_text(const struct ss_json_kept *kept, const json_t *hole)
+int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err)
 {
+    struct ss_json_text text = {.kept = kept};
+    const bool whole = ss_json_add(&text, document, 0);
+
+    if (whole)
+        json_decref(document); /* nothing of it is marked */
+    else
+        ss_json_free(document);
     for (int i = 0; kept && i < kept->n; i++)
-        if (kept->part[i].hole == hole)
-            return kept->part[i].text;
-    return NULL;
+        ss_cache_give_back(kept->cache, kept->part[i].key);
+    if (whole) {
+        fwrite(text.at, 1, text.n, out);
+        fputc('\n', out);
+    }
+    free(text.at);
+    return whole ? ss_report_done(out, err) : ss_nomem(err);
 }
 
-void ss_json_kept_end(struct ss_json_kept *kept)
+int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 {
-    for (int i = 0; i < kept->n; i++)
-        ss_cache_give_back(kept->cache, kept->part[i].key);
-    kept->n = 0;
+    return ss_json_write_kept(document, NULL, out, err);
 }

@@ -218,11 +218,20 @@ static void add_real(struct ss_json_text *t, double value)
 
 static void add_value(struct ss_json_text *t, const json_t *value, int depth);
 
+/* The text that stands for an empty object; NULL: it is one. */
+static const char *kept_text(const struct ss_json_kept *kept, const json_t *hole)
+{
+    for (int i = 0; kept && i < kept->n; i++)
+        if (kept->part[i].hole == hole)
+            return kept->part[i].text;
+    return NULL;
+}
+
 static void add_object(struct ss_json_text *t, json_t *object, int depth)
 {
     bool first = true;
 
-    const char *kept = json_object_size(object) ? NULL : ss_json_kept_text(t->kept, object);
+    const char *kept = json_object_size(object) ? NULL : kept_text(t->kept, object);
     if (kept) {
         add(t, kept, strlen(kept));
         return;
@@ -277,27 +286,4 @@ bool ss_json_add(struct ss_json_text *t, const json_t *value, int depth)
 {
     add_value(t, value, depth);
     return !t->lost;
-}
-
-int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err)
-{
-    struct ss_json_text text = {.kept = kept};
-
-    add_value(&text, document, 0);
-    add_char(&text, '\n');
-    if (text.lost)
-        ss_json_free(document);
-    else
-        json_decref(document); /* whole: nothing of it is marked */
-    if (kept)
-        ss_json_kept_end(kept);
-    if (!text.lost)
-        fwrite(text.at, 1, text.n, out);
-    free(text.at);
-    return text.lost ? ss_nomem(err) : ss_report_done(out, err);
-}
-
-int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
-{
-    return ss_json_write_kept(document, NULL, out, err);
 }

@@ -61,7 +61,7 @@ static int read_words(struct chain *c, const struct fuzz_bundle *b, int verb, in
 static int is_large(const struct chain *c)
 {
     const struct ss_job *job = c->scenario->job;
-    const struct ss_run_options *o = &c->flags.how.options;
+    const struct ss_run_options *o = &c->flags.options.how.options;
     int world = c->scenario->world_size;
     double slots = 2.0 * job->pp * ss_job_microbatches(job, world) * ss_job_chunks(job);
     int apart = o->plan.unfold || o->jitter.sigma > 0 || o->plan.draw_spread || o->plan.nstragglers ||
@@ -78,8 +78,8 @@ static int is_large(const struct chain *c)
 
 static int simulate(struct chain *c, struct ss_error *err)
 {
-    struct ss_run_options *o = &c->flags.how.options;
-    int rc = ss_run_words_finish(&c->flags.how, c->scenario, cli_files(), err);
+    struct ss_run_options *o = &c->flags.options.how.options;
+    int rc = ss_run_words_finish(&c->flags.options.how, c->scenario, cli_files(), err);
 
     if (rc || is_large(c))
         return rc ? rc : 1;
@@ -233,7 +233,7 @@ static void explain(struct chain *c)
 
     if (!x)
         abort();
-    int rc = fuzz_check_status(ss_explain(&c->run, &c->flags.how.options, x, &err), &err);
+    int rc = fuzz_check_status(ss_explain(&c->run, &c->flags.options.how.options, x, &err), &err);
     for (int json = 0; !rc && json < 2; json++) {
         fuzz_text_begin(&t);
         if (fuzz_check_status(
@@ -256,7 +256,8 @@ static void report(struct chain *c, int look)
     int nfixes = 0;
 
     if (look && !c->run.result->fits) {
-        fuzz_check_status(ss_fixes_find(c->scenario, &c->flags.how.options, fixes, &nfixes, &err), &err);
+        fuzz_check_status(ss_fixes_find(c->scenario, &c->flags.options.how.options, fixes, &nfixes, &err),
+                          &err);
         ss_smallest_find(c->scenario, NULL, &smallest);
     }
     const struct ss_report_options opt = {.brief = c->flags.brief,

@@ -119,6 +119,24 @@ static void ask(const char *what, const struct row *verb, const char *option, co
             driver_text(2, a.leaked ? a.nerr + 4096 : a.nerr));
 }
 
+/* A value that the first of two options may have: a text is read at once where it is a figure. */
+static char *value_of(const char *option)
+{
+    static char *const figures[][2] = {{"--memory", "71GiB"},
+                                       {"--mfu", "41%"},
+                                       {"--tflops", "411"},
+                                       {"--tokens-per-second", "56000"},
+                                       {"--samples-per-second", "12.5"},
+                                       {"--tokens", "1T"},
+                                       {"--deadline", "54d"},
+                                       {"--budget", "5e6"}};
+
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (!strcmp(option, figures[i][0]))
+            return figures[i][1];
+    return "a.svg";
+}
+
 /* Misuse of an option that the verb has. */
 static void misuse(const struct row *verb, const struct row *own)
 {
@@ -139,7 +157,8 @@ static void misuse(const struct row *verb, const struct row *own)
     if (strcmp(own->cell[SEVERAL], "once"))
         return;
     snprintf(again, sizeof again, "%s is given twice", option);
-    ask("given twice", verb, option, again, (char *[4]){option, "a.svg", option, "a.svg"});
+    char *value = value_of(option);
+    ask("given twice", verb, option, again, (char *[4]){option, value, option, value});
 }
 
 /* With a job these two verbs have another form, which --job and --platform choose. */

@@ -119,7 +119,7 @@ static void add_entry(const char *name, const char *value)
 
 static void add_options(void)
 {
-    const struct cli_option *o;
+    const struct ss_option *o;
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
         if (o->verbs >> CLI_RUN & 1 && !o->writes) {

@@ -214,6 +214,12 @@ static void test_refused_words(void)
         {{"capacity", "--layout", "any"}, "--layout any"},
         {{"capacity", "--budget", "ten"}, "ten"},
         {{"capacity", "--deadline", "soon"}, "soon"},
+        /* with the program's words */
+        {{"capacity", "--tokens=1T", "--tokens=2T"}, "--tokens is given twice"},
+        {{"run", "--replicas", "5"}, "--replicas without --jitter"},
+        {{"validate", "--workers", "0"}, "--workers 0: not a whole number from 1 to 1024"},
+        {{"search", "--axes", "bent"}, "--axes bent: no such axes"},
+        {{"sweep", "--vary="}, "--vary: the value is empty"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

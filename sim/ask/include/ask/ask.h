@@ -11,12 +11,14 @@
 #include "stepsim/check.h"
 #include "stepsim/compare.h"
 #include "stepsim/files.h"
+#include "stepsim/options.h"
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 #include "stepsim/result.h"
-#include "stepsim/run_words.h"
 #include "stepsim/scenario.h"
 #include "stepsim/sweep.h"
+
+#define SS_ASK_MOST_OPTIONS 64 /* rows of stepsim/options.def that the library has */
 
 /* Bits: an option belongs to several. */
 enum ss_ask_command {
@@ -38,23 +40,16 @@ struct ss_ask {
     int n;       /* words behind the name; once options are read, those that are none */
     char **words;
     FILE *out;
-    int status;                   /* of the answer, which begins as 0 */
-    struct ss_scenario *scenario; /* of SS_ASK_READS_JOB */
-    struct ss_run run;            /* freed with the command */
-    uint64_t given;               /* bit i: row i of the options was */
-    struct ss_request request;    /* words of the job */
-    struct ss_request told;       /* options that say how it is simulated */
-    struct ss_files files;        /* that were read */
-    struct ss_shelf *shelf;       /* what earlier commands left, lent; NULL: nothing */
-    struct ss_run_words how;      /* `options.bands` are owned where there is no shelf */
-    struct ss_sweep *vary;        /* owned */
-    struct ss_request with;       /* texts of --with, a word each */
-    struct ss_capacity_options capacity;
-    struct ss_workers workers;
-    struct ss_measurement measured;
-    char log[4096]; /* of check; "": none */
-    int axes, exhaustive, unconfirmed, coverage, regret;
-    double spread; /* < 0: not given */
+    int status;                               /* of the answer, which begins as 0 */
+    struct ss_scenario *scenario;             /* of SS_ASK_READS_JOB */
+    struct ss_run run;                        /* freed with the command */
+    struct ss_request request;                /* words of the job */
+    struct ss_request told;                   /* options that say how it is simulated */
+    struct ss_files files;                    /* that were read */
+    struct ss_shelf *shelf;                   /* what earlier commands left, lent; NULL: nothing */
+    struct ss_options options;                /* bands among them are owned where there is no shelf */
+    unsigned char given[SS_ASK_MOST_OPTIONS]; /* [row of the options]: 1 when it was given */
+    struct ss_sweep *vary;                    /* owned; what --vary says */
     struct ss_ask_watcher {
         int (*watch)(void *ctx, double share); /* NULL: nobody */
         void *ctx;

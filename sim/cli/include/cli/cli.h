@@ -8,7 +8,7 @@
 /* "" = not wanted */
 enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_CARD, CLI_NPICTURES };
 struct cli_pictures {
-    char path[CLI_NPICTURES][CLI_PATH_SIZE];
+    char path[CLI_NPICTURES][SS_OPTION_PATH_SIZE];
     double window[2]; /* begin and end of what pictures show, s; 0, 0: the whole iteration */
     int whole;        /* 1: --window all */
     int width;        /* px of each picture; 0: its own */
@@ -25,17 +25,8 @@ struct cli_drawn {
     struct cli_output file[CLI_NPICTURES]; /* output NULL: not wanted */
 };
 
-/* The values of an option that may be repeated. */
-struct cli_texts {
-    int n;
-    char **text;
-};
-
 /* Rows that the table of options may have. */
 #define CLI_MOST_OPTIONS 256
-
-/* Options of check that have a figure, in the order of its messages. */
-#define CLI_FIGURES 5
 
 enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 
@@ -56,49 +47,38 @@ enum cli_reads {
 
 /* A verb, its words, and the values of its options: the targets of the rows of options_table.c. */
 struct cli_flags {
-    int verb; /* enum cli_verb_id */
-    int n;    /* words */
+    struct ss_options options; /* the first member: offsets in it are those of the library's rows */
+    int verb;                  /* enum cli_verb_id */
+    int n;                     /* words */
     char **words;
     struct ss_request request;
     struct cli_inputs in;
     struct ss_bands *bands;                /* of cli_bands */
     unsigned char given[CLI_MOST_OPTIONS]; /* [row of the table]: 1 when the option was given */
-    int help, json, brief, verbose, link, timing, expanded, xml, update, coverage, regret;
-    int man, list_options, shell; /* shell: of cli_shell */
-    char *line;                   /* never read: --complete takes all words behind it */
-    int nodes, gpus_per_node;     /* 0 = not given */
-    int stage;                    /* the pipeline stage of --steps */
-    int port;                     /* the TCP port of serve */
-    int starts;                   /* how many starts share tries */
-    double tolerance;             /* per cent; < 0: not given */
-    double spread;                /* --spread for all rows; < 0: not given */
-    char output[CLI_PATH_SIZE];   /* "" = stdout */
-    char goal[CLI_PATH_SIZE], chakra[CLI_PATH_SIZE], ranks_csv[CLI_PATH_SIZE]; /* "" = not wanted */
-    char kineto[CLI_PATH_SIZE], nsys[CLI_PATH_SIZE];
-    char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
+    int help, json, brief, verbose, link, timing, expanded, xml, update;
+    int man, list_options, shell;     /* shell: of cli_shell */
+    char *line;                       /* never read: --complete takes all words behind it */
+    int nodes, gpus_per_node;         /* 0 = not given */
+    int stage;                        /* the pipeline stage of --steps */
+    int port;                         /* the TCP port of serve */
+    int starts;                       /* how many starts share tries */
+    double tolerance;                 /* per cent; < 0: not given */
+    char output[SS_OPTION_PATH_SIZE]; /* "" = stdout */
+    char goal[SS_OPTION_PATH_SIZE], chakra[SS_OPTION_PATH_SIZE],
+        ranks_csv[SS_OPTION_PATH_SIZE]; /* "" = not wanted */
+    char kineto[SS_OPTION_PATH_SIZE], nsys[SS_OPTION_PATH_SIZE];
+    char csv[SS_OPTION_PATH_SIZE], svg[SS_OPTION_PATH_SIZE], against[SS_OPTION_PATH_SIZE],
+        timer_rows[SS_OPTION_PATH_SIZE];
     struct cli_pictures pictures;
-    struct ss_run_words how;
-    struct cli_texts sets; /* --set for a platform; --set for a job is a word of its request */
-    struct cli_texts vary;
-    struct cli_texts with;
-    struct ss_workers workers;   /* cli_workers adds the journal to them */
-    char journal[CLI_PATH_SIZE]; /* "" = none */
-    struct {
-        int top, exhaustive, unconfirmed, axes;
-    } search;
-    struct {
-        char *tokens, *deadline, *budget; /* NULL = not given */
-        double price;
-        int layout; /* enum ss_capacity_layout */
-    } capacity;
-    struct {
-        /* NULL = not given */
-        char *figure[CLI_FIGURES], *log, *table;
-    } check;
+    struct ss_texts sets;              /* --set for a platform; --set for a job is a word of its request */
+    char journal[SS_OPTION_PATH_SIZE]; /* of the workers; "" = none */
+    int top;                           /* layouts of search */
+    double price;                      /* of capacity, --price */
+    char *table;                       /* of check; NULL = not given */
     struct {
         char *sort; /* NULL = not given */
         int top, fits;
-        char report[CLI_PATH_SIZE];
+        char report[SS_OPTION_PATH_SIZE];
     } sweep;
     struct {
         struct ss_schedule_params shape;
@@ -114,7 +94,7 @@ struct cli_flags {
     struct {
         /* NULL = not given */
         char *platform, *stack, *nccl, *microbench, *log, *job, *leave_out, *stack_output;
-        struct cli_texts rows, props;
+        struct ss_texts rows, props;
         double seed;
         int timers;
     } calibrate;

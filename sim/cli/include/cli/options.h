@@ -57,65 +57,18 @@ enum cli_verb_id {
         CLI_VERB_COUNT
 };
 
-/* How the value of an option is read, and what stands at its offset in struct cli_flags. */
-enum cli_kind {
-    CLI_SET,      /* the option has no value; the int gets `low` */
-    CLI_COUNT,    /* int, a whole number low..high */
-    CLI_WHOLE,    /* double, a whole number low..high */
-    CLI_NUMBER,   /* double low..high, in `unit` */
-    CLI_CHOICE,   /* int, the index of the word in `choice` */
-    CLI_PATH,     /* char[CLI_PATH_SIZE], a file to read, or to write, where "-" is stdout */
-    CLI_NEW_FILE, /* char[CLI_PATH_SIZE], a file to write beside what stdout has */
-    CLI_TEXT,     /* char *, owned by the flags */
-    CLI_EACH,     /* struct cli_texts: all values that are given, in order */
-    CLI_CALL      /* a form of its own, read by `call` */
-};
-
-/* What happens when an option is given more than once: the last one counts, the second one is refused, or all
- * count. */
-enum cli_several { CLI_LAST, CLI_ONCE, CLI_ALL };
-
-/* What goes to the file that an option names: nothing, the answer (otherwise on stdout), or something
- * else. */
-enum cli_writes { CLI_READS, CLI_ANSWER, CLI_BESIDE };
-
 struct cli_flags;
 
-struct cli_option {
-    const char *name, *alias; /* "--output", "-o"; alias may be NULL */
-    const char *value;        /* placeholder, "FILE"; for a choice its name, "engine" */
-    uint64_t verbs;           /* bit 1 << enum cli_verb_id */
-    int kind;                 /* enum cli_kind */
-    int several;              /* enum cli_several */
-    int how;                  /* 1: the option says how a job is simulated, so a result keeps it */
-    int writes;               /* enum cli_writes */
-    int rare;                 /* 1: "--help all" has it, the short help does not */
-    /* first characters of the file that it writes, NULL: any text; a file that begins otherwise is not
-     * overwritten */
-    const char *starts;
-    size_t offset;
-    double low, high;
-    enum ss_unit unit;
-    const char *(*choice)(int i); /* NULL past the last one */
-    /* reads the value in place of its kind; NULL: the kind does */
-    int (*call)(struct cli_flags *flags, const char *name, const char *value, struct ss_error *err);
-    const char *needs;  /* "--gantt --report": the option is refused unless one of these is given too */
-    const char *beside; /* "--json": the option is refused where one of these is given too */
-    const char *usual;  /* the value that holds where the option is not given, or NULL */
-    const char *doc, *section; /* section: its heading in the help, NULL for the first section */
-};
-
-#define CLI_PATH_SIZE 1024
-
-/* Returns row i of the table, NULL past the last row. */
-const struct cli_option *cli_option_at(int i);
+/* Returns row i of the table, NULL past the last row; all rows stand in one array. */
+const struct ss_option *cli_option_at(int i);
+size_t cli_option_count(void);
 /* Returns the row of a verb's option by its name or alias; NULL: this verb has no such option. */
-const struct cli_option *cli_option_find(int verb, const char *name);
+const struct ss_option *cli_option_find(int verb, const char *name);
 /* Returns the first row of that name, whatever its verbs are. */
-const struct cli_option *cli_option_named(const char *name);
+const struct ss_option *cli_option_named(const char *name);
 /* Returns 1 if a word that is an option and a flag of a job, too, is the job's by its value: "--card h100" is a GPU's, "--card x.svg" a
  * picture. value may be NULL. */
-int cli_option_is_jobs(const struct cli_option *o, const char *value);
+int cli_option_is_jobs(const struct ss_option *o, const char *value);
 /* Returns 1 if the option of a word ("--level=layer" or "--level") says how a job is simulated. */
 int cli_option_is_how(int verb, const char *word);
 /* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
@@ -130,7 +83,6 @@ int cli_given(const struct cli_flags *flags, const char *name);
 const char *cli_verb_command(int verb);
 const char *cli_verb_name(int verb);
 
-/* ---- readers of rows with `call` ---- */
-int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
-int cli_read_how(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
-int cli_read_window(struct cli_flags *f, const char *name, const char *value, struct ss_error *err);
+/* ---- readers of rows with `call`; values: struct cli_flags ---- */
+int cli_read_tolerance(void *values, const char *name, const char *value, struct ss_error *err);
+int cli_read_window(void *values, const char *name, const char *value, struct ss_error *err);

@@ -57,11 +57,11 @@ const char *cli_completion_script(int i);
 void cli_fill(FILE *out, const char *text, int at, int indent);
 /* Returns the placeholder of an option's value, or its choices ("native|simgrid"); NULL: the option
  * takes no value. */
-const char *cli_option_value(const struct cli_option *o, char *buf, size_t size);
+const char *cli_option_value(const struct ss_option *o, char *buf, size_t size);
 /* "--output, -o FILE", as help and manual show an option. */
-const char *cli_option_left(const struct cli_option *o, char *buf, size_t size);
+const char *cli_option_left(const struct ss_option *o, char *buf, size_t size);
 /* Returns the description of an option with its default: "which kernel replays (native)". */
-const char *cli_option_right(const struct cli_option *o, char *buf, size_t size);
+const char *cli_option_right(const struct ss_option *o, char *buf, size_t size);
 /* Row o is of this verb: of its only form or of both (CLI_ONE_FORM), or of this one alone. */
 enum cli_form_of_verb { CLI_ONE_FORM, CLI_ITS_OWN };
-int cli_option_of(const struct cli_option *o, int verb, enum cli_form_of_verb form);
+int cli_option_of(const struct ss_option *o, int verb, enum cli_form_of_verb form);

@@ -57,6 +57,8 @@ struct ss_measurement {
 /* Adds the figure of an option: --tokens-per-second N[/gpu], --samples-per-second N, --tflops N[:COUNT], --mfu N%[:COUNT], --memory
  * SIZE[:device|reserved|allocated]; COUNT is causal, windows, full or hardware. Error: SS_ERR_USAGE. */
 int ss_measurement_add(struct ss_measurement *m, const char *option, const char *value, struct ss_error *err);
+/* Adds the time that a job is said to take, and the memory where no option says it. */
+void ss_measurement_add_job(struct ss_measurement *m, const struct ss_scenario *s);
 /* Adds what a log tells. */
 void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file);
 /* Returns 1 when the measurement tells how fast the run is or how much memory it takes. */

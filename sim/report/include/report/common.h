@@ -62,10 +62,8 @@ struct ss_json_kept {
  * not kept. `depth`: how many objects are around it. Without a cache the object itself is returned. */
 json_t *ss_json_keep(struct ss_json_kept *kept, struct ss_cache_key key, json_t *(*object)(const void *of),
                      const void *of, int depth);
-/* Returns the text of a part, or NULL. */
-const char *ss_json_kept_text(const struct ss_json_kept *kept, const json_t *hole);
-/* Gives back what was taken, once the document is written, or freed without that. */
-void ss_json_kept_end(struct ss_json_kept *kept);
+/* Does ss_json_write with parts that are kept, and gives them back. */
+int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err);
 
 /* ---- json_text.c ---- */
 struct ss_json_text {
@@ -76,8 +74,6 @@ struct ss_json_text {
 };
 /* Adds a value; returns whether all of it was added. */
 bool ss_json_add(struct ss_json_text *t, const json_t *value, int depth);
-/* Does ss_json_write with parts that are kept. */
-int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err);
 
 /* ---- json_common.c ---- */
 /* These take over `value`, as jansson does. Where memory runs out, or `value` is NULL, the object or

@@ -31,6 +31,7 @@
 #include "stepsim/nearest.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
+#include "stepsim/options.h"
 #include "stepsim/parameters.h"
 #include "stepsim/params.h"
 #include "stepsim/paste.h"
