@@ -89,7 +89,11 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     double slower, more = ss_deterministic_seconds(c, a, &slower);
     double scores = a->tokens * a->keys / 2 * a->heads;
     double drawn = c->shape.attention_dropout > 0 ? scores * st->score_drawn : 0;
-    bwd *= slower * (fused ? ss_kernel_wide_backward(c->card, a->d) : 1);
+    if (fused && !(fp8 && a->d <= 128)) { /* mxfp8 has a half of its own for heads of few channels */
+        fwd *= ss_kernel_fused_head(c->card, st->attention_half_dim, a->d, a->d_v, 0);
+        bwd *= ss_kernel_fused_head(c->card, st->attention_half_dim, a->d, a->d_v, 1);
+    }
+    bwd *= slower;
     *forward = op->forward_flops / ss_cost_attention_rate(c, a, fwd, 0) + drawn +
                ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, a, 0);
     *backward = op->backward_flops / ss_cost_attention_rate(c, a, bwd, 1) + drawn + more +

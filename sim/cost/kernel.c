@@ -209,9 +209,10 @@ double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stac
     return ss_kernel_peak(card, precision) * saturation * attention_share(card, precision, share);
 }
 
-double ss_kernel_wide_backward(const struct ss_card *card, double d_qk)
+double ss_kernel_fused_head(const struct ss_card *card, double half_d, double d_qk, double d_v, int backward)
 {
-    return d_qk > 128 ? card->attention_wide : 1;
+    double d = (d_qk + d_v) / 2, wide = backward && d_qk > 128 ? card->attention_wide : 1;
+    return (d + half_d) / (fmax(d, card->attention_least) + half_d) * wide;
 }
 
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms)

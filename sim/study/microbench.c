@@ -176,7 +176,8 @@ static double attention_share(const struct ss_card *card, const struct ss_stack 
                               const struct ss_bench_point *p)
 {
     if (p->fused)
-        return p->backward ? s->fused_bwd * ss_kernel_wide_backward(card, p->head) : s->fused_fwd;
+        return (p->backward ? s->fused_bwd : s->fused_fwd) *
+               ss_kernel_fused_head(card, s->attention_half_dim, p->head, p->values, p->backward);
     return p->backward ? s->flash_bwd : s->flash_fwd;
 }
 

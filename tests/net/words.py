@@ -12,7 +12,7 @@ PROPS = {
     "ss.kernel_latency": ["9us"], "ss.nvlink.efficiency": ["0.6"], "ss.nvlink.half_size": ["1MB"],
     "ss.nvlink.step_latency": ["5us"], "ss.nvls.efficiency": ["0", "0.5"], "ss.nvls.latency": ["40us"],
     "ss.nic.efficiency": ["0.5"], "ss.nic.step_latency": ["20us"], "ss.pcie.bandwidth": ["12GBps"],
-    "ss.host_memory": ["64GiB", "4TiB"], "ss.host.slowdown": ["2"], "ss.attention.longest_first": ["1"], "ss.attention.wide_backward": ["0.9"], "ss.attention.lone_block": ["0.8"], "ss.attention.gemm_level": ["0.8"], "ss.power": ["450W"], "ss.price": ["2.5USD/h"],
+    "ss.host_memory": ["64GiB", "4TiB"], "ss.host.slowdown": ["2"], "ss.attention.longest_first": ["1"], "ss.attention.wide_backward": ["0.9"], "ss.attention.lone_block": ["0.8"], "ss.attention.least_dim": ["90"], "ss.attention.gemm_level": ["0.8"], "ss.power": ["450W"], "ss.price": ["2.5USD/h"],
     "ss.nic.bandwidth": ["12.5GBps", "0.2GBps"], "ss.nvlink.bandwidth": ["100GBps", "2GBps"], "ss.nvlink.latency": ["2us"],
     "ss.nic.latency": ["3us"], "ss.uplink.latency": ["4us"], "ss.oversubscription": ["4"],
     "ss.nodes_per_leaf": ["2"],

@@ -146,8 +146,15 @@ static void test_attention_fill(void)
     call.backward = 0;
     CU_ASSERT(ss_kernel_attention_fill(&card, &call, 100) < 0.8);
     card.attention_wide = 0.8;
-    CU_ASSERT_EQUAL(ss_kernel_wide_backward(&card, 128), 1);
-    CU_ASSERT_EQUAL(ss_kernel_wide_backward(&card, 192), 0.8);
+    CU_ASSERT_EQUAL(ss_kernel_fused_head(&card, 16, 128, 128, 1), 1);
+    CU_ASSERT_EQUAL(ss_kernel_fused_head(&card, 16, 192, 128, 1), 0.8);
+    CU_ASSERT_EQUAL(ss_kernel_fused_head(&card, 16, 192, 128, 0), 1);
+    CU_ASSERT_EQUAL(ss_kernel_fused_head(&card, 16, 64, 64, 0), 1);
+    /* 64 channels take the time of 84: (64 + 16) / (84 + 16); 96 their own */
+    card.attention_least = 84;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_fused_head(&card, 16, 64, 64, 0), 0.8, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_fused_head(&card, 16, 64, 64, 1), 0.8, 1e-12);
+    CU_ASSERT_EQUAL(ss_kernel_fused_head(&card, 16, 96, 96, 0), 1);
 }
 
 /* Against blocks that are run one by one: 2 to 64 heads of 2048 to 16384 tokens, causal and in a window. */

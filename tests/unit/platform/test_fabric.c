@@ -197,6 +197,28 @@ static void test_mi300x(void)
     ss_platform_free(p);
 }
 
+/* Levels that are measured. NCCL's rings over three racks of GB200 (NVIDIA/nccl#1801): 12 GPUs on 4 NICs of 50 GB/s a rack reach 196.7 GB/s, 24
+ * on 8 NICs 393.7. GEMMs of 10 ms and more on H200 (curves.md): 0.712 and 0.704 of 989.4 and 1,978.9 TFLOP/s, less than an H100's. */
+static void test_levels(void)
+{
+    const struct ss_platform_options options = {.nodes = 1};
+    struct ss_platform *rack = NULL, *h100 = NULL, *h200 = NULL;
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("gb200", &options, &rack, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h100", &options, &h100, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h200", &options, &h200, NULL), SS_OK);
+    CU_ASSERT_DOUBLE_EQUAL(4 * 50 * ss_platform_card(rack)->nic_efficiency, 196.7, 1.5);
+    CU_ASSERT_DOUBLE_EQUAL(8 * 50 * ss_platform_card(rack)->nic_efficiency, 393.7, 3);
+    CU_ASSERT(!ss_has_word(ss_platform_assumed(rack), "nic.efficiency"));
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_card(h200)->gemm_eff_bf16 * 989.4, 704.5, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_card(h200)->gemm_eff_fp8 * 1978.9, 1393.1, 0.5);
+    CU_ASSERT(ss_platform_card(h200)->gemm_eff_bf16 < ss_platform_card(h100)->gemm_eff_bf16);
+    CU_ASSERT_EQUAL(ss_platform_card(rack)->attention_least, 85);
+    CU_ASSERT_EQUAL(ss_platform_card(h200)->attention_least, 78);
+    ss_platform_free(rack);
+    ss_platform_free(h100);
+    ss_platform_free(h200);
+}
+
 /* 576 trays of 4 GPUs: racks of 18 make 32 domains of 72 GPUs, parts of 16 make 36 of 64. Ranks fill domains in order, so that group g of 32
  * ranks in a row, 32g to 32g + 31, lies in one domain where both ends have one quotient: of 72 the first that does not is 2 (64 to 95). */
 static void test_segments(void)
@@ -228,7 +250,8 @@ SUITE(fabric)
     CU_TestInfo tests[] = {
         {"aliases", test_aliases}, {"old words", test_old_words},           {"both words", test_both},
         {"name", test_name},       {"names that are none", test_bad_names}, {"kinds of links", test_kinds},
-        {"MI300X", test_mi300x},   {"parts of racks", test_segments},       CU_TEST_INFO_NULL};
+        {"MI300X", test_mi300x},   {"parts of racks", test_segments},       {"levels", test_levels},
+        CU_TEST_INFO_NULL};
 
     return suite_run("fabric", NULL, NULL, tests);
 }

@@ -70,8 +70,9 @@ struct ss_attention_call {
 /* Returns the part of the full rate on `sms` SMs that the call reaches, 0 .. 1: SMs idle while the last
  * blocks end. 1 for very many blocks. */
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms);
-/* Returns the part of the rate that fused attention's backward keeps with heads of d_qk channels. */
-double ss_kernel_wide_backward(const struct ss_card *card, double d_qk);
+/* Returns the part of the rate of its GEMMs and exponentials that fused attention in 16 bit keeps with such heads: its exponentials hide behind no
+ * fewer channels than the card's `attention_least`, and a backward of more than 128 is slower. */
+double ss_kernel_fused_head(const struct ss_card *card, double half_d, double d_qk, double d_v, int backward);
 /* Returns the seconds of `bytes` of HBM traffic in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
 /* Returns the seconds of a convolution that moves `bytes`, 4 of each element, and takes `cycles` of an SM for it: by HBM or by cycles. */

@@ -74,6 +74,9 @@ SS_C_BEGIN
       "1: the backward of attention starts the longest blocks of all heads first, so that no SM waits")      \
     X(attention_wide, "ss.attention.wide_backward", FRACTION, 0, 1, 0.1, 1,                                  \
       "rate of fused attention's backward of heads of more than 128 channels over that of others")           \
+    X(attention_least, "ss.attention.least_dim", COUNT, 0, 0, 0, 128,                                        \
+      "channels of a head whose time fused attention takes at least; 0: heads of few channels as the stack " \
+      "says")                                                                                                \
     X(attention_lone, "ss.attention.lone_block", FRACTION, 0, 1, 0.1, 1,                                     \
       "rate of a forward attention's thread block that is alone on its SM over that of the SM")              \
     X(attention_gemm_level, "ss.attention.gemm_level", FRACTION, 0, 0, 0, 1,                                 \
