@@ -188,7 +188,8 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
     return rate > 0 ? 2 * m * ceil(n / tile) * tile * k / rate : 0;
 }
 
-double ss_kernel_head(double half_d, double d_qk, double d_v)
+/* Returns the factor of the head's size in the rate of attention, 1 at 128 channels. */
+static double head(double half_d, double d_qk, double d_v)
 {
     double d = (d_qk + d_v) / 2, at_d = 128; /* a score is one exponential to 2 d_qk + 2 d_v FLOP */
     return d / (d + half_d) * (at_d + half_d) / at_d;
@@ -205,7 +206,7 @@ double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stac
                                 double share, double half_d, double queries, double d_qk, double d_v)
 {
     double half = stack->attention_half_tokens, at = 8192;
-    double saturation = queries / (queries + half) * (at + half) / at * ss_kernel_head(half_d, d_qk, d_v);
+    double saturation = queries / (queries + half) * (at + half) / at * head(half_d, d_qk, d_v);
     return ss_kernel_peak(card, precision) * saturation * attention_share(card, precision, share);
 }
 

@@ -236,7 +236,8 @@ static void test_attention_rate(void)
     make(&card, &stack);
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 128, 128), 5e14,
                            1);
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_head(64, 64, 64), 0.75, 1e-12); /* 64 / 128 over 128 / 192 */
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 64, 8192, 64, 64),
+                           0.75 * 5e14, 1); /* 64 / 128 over 128 / 192 */
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 192, 128),
                            5e14 * (160.0 / 192) / (128.0 / 160), 1);
     /* Measured where GEMMs reach 0.8: 2 of the peak's time, of which 1.25 are products, which take 2 here. */

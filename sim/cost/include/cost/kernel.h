@@ -46,13 +46,10 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
  * with all its SMs busy. `share` of the peak of `precision` holds at 8192 queries and heads of 128 channels
  * (ss.attention.*). The rate falls for few queries, for small heads, and where the card's GEMMs are slower
  * than ss.attention.gemm_level. Heads of latent attention have d_qk elements of a query or key and d_v of a
- * value; FLOP are 2 (d_qk + d_v) a score forward, 2 (3 d_qk + 2 d_v) backward. half_d: see ss_kernel_head;
- * the stack has one, and another for mxfp8. */
+ * value; FLOP are 2 (d_qk + d_v) a score forward, 2 (3 d_qk + 2 d_v) backward. At half_d
+ * channels a head reaches half the rate of very large heads; the stack has one, and another for mxfp8. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
                                 double share, double half_d, double queries, double d_qk, double d_v);
-/* Returns the factor of the head's size in that rate, 1 at 128 channels. At half_d channels a head reaches
- * half the rate of very large heads. */
-double ss_kernel_head(double half_d, double d_qk, double d_v);
 /* Keys of a thread block of the backward; that of flash attention 2 and 3 for heads up to 128 channels,
  * assumed for cuDNN. */
 #define SS_BACKWARD_TILE 128
