@@ -235,8 +235,10 @@ int ss_flag_same(const char *a, const char *b)
 const char *ss_request_value_of(const struct ss_request *r, size_t i, const char *flag)
 {
     const char *text = r->word[i].text;
-    size_t n = strlen(flag);
 
+    if (text[0] != '-' || text[1] != '-' || text[2] != flag[2]) /* which spares most of the looks */
+        return NULL;
+    const size_t n = strlen(flag);
     if (r->place[r->word[i].place].program)
         return NULL;
     if (!strncmp(text, flag, n) && text[n] == '=')

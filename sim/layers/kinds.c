@@ -84,7 +84,7 @@ static int has_mixer(int mixer, const struct ss_model *m, int sequence, int laye
     if (row->has)
         return layer < 0 || row->has(m, sequence, layer);
     const struct ss_layer_rule *rule = (const struct ss_layer_rule *)((const char *)m + mixers[mixer].rule);
-    return (rule->period > 0 || rule->n > 0) && (layer < 0 || ss_layer_rule_has(rule, layer));
+    return ss_layer_rule_may(rule, layer);
 }
 
 struct ss_layer_kinds ss_layer_kinds_in(const struct ss_model *m, int sequence)
@@ -93,6 +93,8 @@ struct ss_layer_kinds ss_layer_kinds_in(const struct ss_model *m, int sequence)
     for (int i = 0; i < SS_MIXERS; i++)
         if (i == SS_MIXERS - 1 || has_mixer(i, m, sequence, -1))
             kinds.mixer[kinds.n++] = (unsigned char)i;
+    while (kinds.first_mlp < SS_MLPS - 1 && !mlps[kinds.first_mlp]->has(m, -1))
+        kinds.first_mlp++;
     return kinds;
 }
 
@@ -103,7 +105,7 @@ struct ss_layer_kinds ss_layer_kinds_of(const struct ss_job *job)
 
 int ss_layer_kind_at(const struct ss_layer_kinds *kinds, int layer)
 {
-    int i = 0, mlp = 0;
+    int i = 0, mlp = kinds->first_mlp;
     while (i < kinds->n - 1 && !has_mixer(kinds->mixer[i], kinds->model, kinds->sequence, layer))
         i++;
     while (mlp < SS_MLPS - 1 && !mlps[mlp]->has(kinds->model, layer))

@@ -8,7 +8,7 @@
 
 static int has(const struct ss_model *m, int layer)
 {
-    return ss_layer_rule_has(&m->rwkv7, layer) && !ss_layer_rule_has(&m->no_mlp, layer);
+    return ss_layer_rule_may(&m->rwkv7, layer) && (layer < 0 || !ss_layer_rule_has(&m->no_mlp, layer));
 }
 
 /* The mixture, addcmul of PyTorch, keeps the difference. Its backward multiplies the gradient twice, by the weight and by the difference, and sums

@@ -416,7 +416,7 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s)
 
 static int has(const struct ss_model *m, int layer)
 {
-    return m->num_experts > 0 && ss_layer_rule_has(&m->moe_layers, layer);
+    return m->num_experts > 0 && ss_layer_rule_may(&m->moe_layers, layer);
 }
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
@@ -428,7 +428,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
 
 static int has_hash(const struct ss_model *m, int layer)
 {
-    return layer < m->hash_layers && has(m, layer);
+    return m->hash_layers > 0 && layer < m->hash_layers && has(m, layer);
 }
 
 /* The table of tokens is a buffer of integers. The router keeps its weights, whose scores weigh the experts, and needs no bias. */

@@ -5,7 +5,7 @@
 
 static int has(const struct ss_model *m, int layer)
 {
-    return ss_layer_rule_has(&m->no_mlp, layer);
+    return ss_layer_rule_may(&m->no_mlp, layer);
 }
 
 static void operators(struct ss_ops *ops __attribute__((unused)),

@@ -75,8 +75,13 @@ struct ss_mixer {
      * so, or no other mixer has the layer */
     int (*has)(const struct ss_model *m, int sequence, int layer);
 };
+/* Returns whether a rule has a layer; layer -1: whether it may have any. */
+static inline int ss_layer_rule_may(const struct ss_layer_rule *rule, int layer)
+{
+    return (rule->period > 0 || rule->n > 0) && (layer < 0 || ss_layer_rule_has(rule, layer));
+}
 struct ss_mlp {
-    /* Returns 1 when a layer of the model has this MLP; NULL in the last row */
+    /* Returns 1 when a layer of the model has this MLP, layer -1: when one may have it; NULL in the last row */
     int (*has)(const struct ss_model *m, int layer);
     ss_ops_maker *operators; /* from the norm before it to the residual */
     int graph; /* enum ss_graph_part: the part that holds its norm and residual where the layer has no mixer */
@@ -104,6 +109,7 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 struct ss_layer_kinds {
     const struct ss_model *model;
     int sequence, n;
+    int first_mlp;                  /* the first row of MLPs that a layer may have */
     unsigned char mixer[SS_MIXERS]; /* those that a layer may have */
 };
 struct ss_layer_kinds ss_layer_kinds_in(const struct ss_model *m, int sequence);
