@@ -128,18 +128,8 @@ int ss_ask_sweep(struct ss_ask *a, struct ss_error *err)
     SS_THEN(rc, ss_sweep_write(s, &(struct ss_display){.json = 1}, a->out, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
-    if (!rc && !ss_sweep_count(s, SS_OUTCOME_FITS) && !ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT))
-        a->status = ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
+    a->status = rc ? 0 : ss_sweep_status(s);
     return rc;
-}
-
-/* 0 where a layout fits, or is near the limit, on one of the numbers of nodes. */
-static int verdict(const struct ss_find_result *found)
-{
-    for (int g = 0; g < found->ngroups; g++)
-        if (found->groups[g].best >= 0 || found->groups[g].near >= 0)
-            return 0;
-    return ss_status_exit(SS_ERR_OOM);
 }
 
 static void tell(void *ctx, int64_t done, int64_t all)
@@ -169,7 +159,7 @@ int ss_ask_search(struct ss_ask *a, struct ss_error *err)
     int rc = ss_find_run(&a->request, &options, &found, err);
     SS_THEN(rc, ss_find_write(found, &(struct ss_display){.json = 1}, 0, a->out, err));
     if (!rc)
-        a->status = verdict(found);
+        a->status = ss_find_status(found);
     ss_find_free(found);
     return rc;
 }

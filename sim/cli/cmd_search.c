@@ -88,15 +88,6 @@ static int report(const struct ss_find_result *found, const struct cli_flags *fl
                     &out, ss_find_write(found, &view, flags->top ? flags->top : 5, out.stream, err), err);
 }
 
-/* Returns 0 if a layout fits, or is near the memory limit, on one of the numbers of nodes. */
-static int verdict(const struct ss_find_result *found)
-{
-    for (int g = 0; g < found->ngroups; g++)
-        if (found->groups[g].best >= 0 || found->groups[g].near >= 0)
-            return 0;
-    return ss_status_exit(SS_ERR_OOM);
-}
-
 int cmd_search(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_sweep *vary = calloc(1, sizeof *vary);
@@ -105,7 +96,7 @@ int cmd_search(struct cli_flags *flags, struct ss_error *err)
 
     SS_THEN(rc, search(flags, vary, &found, err));
     SS_THEN(rc, report(found, flags, err));
-    SS_THEN(rc, verdict(found));
+    SS_THEN(rc, ss_find_status(found));
     ss_find_free(found);
     free(vary);
     return rc;

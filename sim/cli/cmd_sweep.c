@@ -81,13 +81,6 @@ static int write_all(const struct ss_sweep *s, const struct cli_flags *flags, st
     return rc;
 }
 
-static int verdict(const struct ss_sweep *s)
-{
-    if (ss_sweep_count(s, SS_OUTCOME_FITS) + ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT) > 0)
-        return 0;
-    return ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
-}
-
 static int sweep(struct ss_sweep *s, struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_request *base = &flags->request;
@@ -107,7 +100,7 @@ static int sweep(struct ss_sweep *s, struct cli_flags *flags, struct ss_error *e
     SS_THEN(rc, write_all(s, flags, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
-    return rc ? rc : verdict(s);
+    return rc ? rc : ss_sweep_status(s);
 }
 
 int cmd_sweep(struct cli_flags *flags, struct ss_error *err)

@@ -141,6 +141,14 @@ void ss_find_rank(struct ss_find_result *f)
     find_front(f);
 }
 
+int ss_find_status(const struct ss_find_result *found)
+{
+    for (int g = 0; g < found->ngroups; g++)
+        if (found->groups[g].best >= 0 || found->groups[g].near >= 0)
+            return 0;
+    return ss_status_exit(SS_ERR_OOM);
+}
+
 void ss_find_free(struct ss_find_result *found)
 {
     if (!found)

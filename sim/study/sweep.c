@@ -39,6 +39,13 @@ int ss_sweep_count(const struct ss_sweep *s, int outcome)
     return n;
 }
 
+int ss_sweep_status(const struct ss_sweep *s)
+{
+    if (ss_sweep_count(s, SS_OUTCOME_FITS) + ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT) > 0)
+        return 0;
+    return ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
+}
+
 int ss_sweep_shown(const struct ss_sweep *s)
 {
     return s->top > 0 && s->top < s->nrows ? s->top : s->nrows;

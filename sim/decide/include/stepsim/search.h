@@ -152,6 +152,8 @@ int ss_find_run(const struct ss_request *base, const struct ss_find_options *opt
 /* Returns how many clusters a search with these flags has: the combinations of the values of those flags
  * that are no axes of a layout. Returns 0 where there are more than `most`. */
 int ss_find_clusters(const struct ss_sweep *vary, int most);
+/* Returns the exit status of the program: 0 if a layout fits, or is near the memory limit, on one of the numbers of nodes. */
+int ss_find_status(const struct ss_find_result *found);
 /* Frees what was found. NULL is allowed. */
 void ss_find_free(struct ss_find_result *found);
 /* Writes what was found as text with the first `top` layouts of each number of nodes, or as JSON, as the view says, which may be NULL.

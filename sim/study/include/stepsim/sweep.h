@@ -93,6 +93,8 @@ int ss_sweep_arrange(struct ss_sweep *s, const struct ss_sweep_order *order, int
 int ss_sweep_shown(const struct ss_sweep *s);
 /* Returns the number of rows with an outcome (enum ss_outcome), rows taken out included. */
 int ss_sweep_count(const struct ss_sweep *s, int outcome);
+/* Returns the exit status of the program: 0 if a row fits, or is near the memory limit. */
+int ss_sweep_status(const struct ss_sweep *s);
 /* Returns the row with the most tokens a second (by_gpu: a second and GPU) among those with an outcome, the
  * first of equal rows; -1: there is none. */
 int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
