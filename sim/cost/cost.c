@@ -250,8 +250,11 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     t.own = tp && t.sp && !t.overlap && c->stack->tp_own_shard_first > 0 ? 1.0 / c->tp.n : 0;
     t.piece = t.overlap && c->stack->tp_overlap_pieces > 0 ? 1.0 / c->tp.n : 0;
     gemm_times(c, op, &t);
-    if (tp)
+    if (tp) {
         tp_times(c, op, &t);
+        ss_linear_beside(&t,
+                         ss_sm_share_taken(c->card, ss_collective_sm_share(c->stack, c->card, &c->tp), 1));
+    }
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;

@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rank's passes take where others hold it up: slow GPUs, and reductions of gradients that hold SMs. */
+/* What kernels take where others hold them up: slow GPUs, collectives of tensor ranks and reductions of gradients, which hold SMs. */
 #include <math.h>
 
 #include "cost/layer_set.h"
+#include "cost/steps.h"
+
+/* Returns the seconds of a GEMM of `alone` beside a collective that begins with it. */
+static double beside(double alone, double collective, double taken)
+{
+    return fmin(alone / (1 - taken), alone + collective * taken);
+}
+
+void ss_linear_beside(struct ss_linear_times *t, double taken)
+{
+    double *split = t->column ? &t->f : &t->d, own = t->own * *split, longer = beside(own, t->gather, taken);
+    if (t->own > 0) {
+        *split += longer - own;
+        t->own = longer / *split;
+    }
+    if (t->column && t->async && !t->overlap) {
+        t->d = beside(t->d, t->regather ? t->gather : 0, taken);
+        t->w = beside(t->w, t->scatter, taken);
+    }
+}
 
 static int waiting_label(const struct ss_rank_site *site)
 {

@@ -65,7 +65,7 @@ static void activation_apart(struct ss_op *op, const struct ss_shape *s, double 
 {
     ss_op_traffic(op, 5 * x * s->e, (9 * x + joined) * s->e, 2, 3 + joins);
     if (joins)
-        ss_op_strided(op, 2 * x, 2 * x, 2 * s->e);
+        ss_op_strided(op, 2 * x, (s->stack->wide_cat > 0 ? 2 : 4) * x, 2 * s->e);
     op->saved_bytes = op->redone_bytes = x * s->e;
 }
 

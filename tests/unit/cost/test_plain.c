@@ -27,7 +27,10 @@ static void test_activation(void)
     two = find(&plain, "activation");
     CU_ASSERT_EQUAL(two->backward_bytes, (9 + 4) * 2 * x);
     CU_ASSERT_EQUAL(two->forward_strided, 2 * x);
-    CU_ASSERT_EQUAL(two->backward_strided, 2 * x);
+    CU_ASSERT_EQUAL(two->backward_strided, (2 + 2) * x); /* torch.cat of PyTorch before 2.8 */
+    t.stack.wide_cat = 1;
+    plain = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(find(&plain, "activation")->backward_strided, 2 * x);
     t.stack.split_gate = 1;
     plain = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(find(&plain, "activation")->forward_strided, 0);
@@ -171,6 +174,50 @@ static void test_own_shard_first(void)
     struct ss_layer_cost one = cost_of(&t);
     CU_ASSERT_DOUBLE_EQUAL(three.host[0] - one.host[0], 4, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(three.host[1] - one.host[1], 4, 1e-9);
+}
+
+/* Seconds of a GEMM of t beside one of NCCL's collectives of c, where it has half of its rate. */
+static double halved(double t, double c)
+{
+    return c > 2 * t ? 2 * t : t + c / 2;
+}
+
+/* NCCL's blocks hold a quarter of the SMs, beside which GEMMs have half of their rate: the first of QKV's and FC1's, and in their backward
+ * the gradient of the input, beside the gather, and that of the weight, beside the scatter. */
+static void test_gemms_beside(void)
+{
+    struct setting t;
+    setting_make(&t);
+    two_ranks(&t, 1);
+    t.stack.tp_own_shard_first = t.stack.tp_async_backward = 1;
+    struct ss_layer_cost alone = cost_of(&t);
+    t.stack.comm_sms_fabric = 25;
+    t.card.gemm_beside = 0.5;
+    struct ss_layer_cost beside = cost_of(&t);
+    double moved = ss_collective_seconds(&t.c.net, SS_COLL_ALL_GATHER, TOKENS * 1024 * 2, &t.c.tp);
+    double forward = 0, gradients = 0, weights = 0;
+    static const double columns[] = {768, 2816};
+    for (int i = 0; i < 2; i++) {
+        double n = columns[i], first = ss_kernel_gemm(&t.card, SS_BF16, TOKENS / 2, n, 1024, 0, 100, 1);
+        double d = ss_kernel_gemm(&t.card, SS_BF16, TOKENS, 1024, n, 0, 100, 1);
+        double w =
+            ss_kernel_gemm(&t.card, SS_BF16, n, 1024, TOKENS, ss_cost_main_gradient_bytes(&t.c), 100, 1);
+        forward += halved(first, moved) - first;
+        gradients += halved(d, moved) - d;
+        weights += halved(w, moved) - w;
+    }
+    static const double rows[] = {512, 1408}; /* own shards of the projection's and FC2's gradients */
+    for (int i = 0; i < 2; i++) {
+        double first = ss_kernel_gemm(&t.card, SS_BF16, TOKENS / 2, rows[i], 1024, 0, 100, 1);
+        gradients += halved(first, moved) - first;
+    }
+    CU_ASSERT(forward > 0);
+    CU_ASSERT_DOUBLE_EQUAL(beside.forward[SS_LABEL_COMPUTE] - alone.forward[SS_LABEL_COMPUTE], forward,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(beside.input_grad[SS_LABEL_COMPUTE] - alone.input_grad[SS_LABEL_COMPUTE],
+                           gradients, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(beside.weight_grad[SS_LABEL_COMPUTE] - alone.weight_grad[SS_LABEL_COMPUTE],
+                           weights, 1e-12);
 }
 
 /* Four ranks: rows of 2,048 each. The shards of a layer are a GEMM of one, and behind the gather one of three at
@@ -378,6 +425,7 @@ SUITE(plain)
                            {"rows of several sequences", test_rows},
                            {"shapes ahead of tensors", test_shapes},
                            {"a rank's own shard first", test_own_shard_first},
+                           {"GEMMs beside collectives of tensor ranks", test_gemms_beside},
                            {"shards of rows in waves of tiles", test_shards_in_waves},
                            {"each layer reduces", test_reduces_each},
                            {"16-bit gradients beside fp32", test_buckets},

@@ -225,8 +225,10 @@ static void test_uneven_leaves(void)
                  *far = unfolded.plan->classes[16].chunks[0].forward;
     CU_ASSERT(far[SS_LABEL_EP] > 1.5 * near[SS_LABEL_EP]);
     for (int r = 1; r < 16; r++) {
-        CU_ASSERT_EQUAL(unfolded.plan->classes[r].chunks[0].forward[SS_LABEL_EP], near[SS_LABEL_EP]);
-        CU_ASSERT_EQUAL(unfolded.plan->classes[16 + r].chunks[0].forward[SS_LABEL_EP], far[SS_LABEL_EP]);
+        CU_ASSERT_DOUBLE_EQUAL(unfolded.plan->classes[r].chunks[0].forward[SS_LABEL_EP], near[SS_LABEL_EP],
+                               1e-15);
+        CU_ASSERT_DOUBLE_EQUAL(unfolded.plan->classes[16 + r].chunks[0].forward[SS_LABEL_EP],
+                               far[SS_LABEL_EP], 1e-15);
     }
     ss_run_free(&unfolded);
     ss_run_free(&folded);

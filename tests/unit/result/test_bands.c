@@ -194,7 +194,7 @@ static void test_far(void)
                            2 * drift[SS_BAND_GPUS].octave + 2 * drift[SS_BAND_TOKENS].octave +
                                2 * drift[SS_BAND_PARAMETERS].octave,
                            1e-9);
-    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "wider: 4 times the most GPUs of these runs"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "wider: 4 times the most parameters of these runs"));
     CU_ASSERT_DOUBLE_EQUAL(band.apart_pct, near.pct,
                            1e-12); /* what all layouts of a job have in common tells none apart */
     band = far_band(bands, 64, 1024, 1e9);

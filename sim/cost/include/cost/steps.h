@@ -88,6 +88,10 @@ struct ss_linear_times {
     int regather; /* 1: the backward gathers, too: a gradient, or an input that was not kept gathered */
 };
 
+/* slowed.c. Stretches the GEMMs that run beside collectives of NCCL's, of whose time these take the share `taken`: a rank's own shard,
+ * and both of a column-parallel layer's backward. */
+void ss_linear_beside(struct ss_linear_times *t, double taken);
+
 /* Returns a step that posts a whole collective or copy, which holds no SMs. */
 static inline struct ss_layer_step ss_step_post(int comm, int coll, double bytes, double seconds)
 {
