@@ -3,6 +3,7 @@
 #include "result/pace_loss.h"
 
 #include "base/base.h"
+#include "schedule/spans.h"
 
 /* Seconds of slots: of the first class of each stage, with or without SS_LABEL_SPREAD. */
 struct paced {
@@ -38,14 +39,15 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
 #define NOT_SEEN 1e-4
 
 /* Finds how much longer a rank idles in the schedule than on GPUs that are alike. idle: [2 * stages]. */
-static int idles_longer(const struct paced *p, double *idle, double *out, struct ss_error *err)
+static int idles_longer(const struct paced *p, struct ss_cache *cache, double *idle, double *out,
+                        struct ss_error *err)
 {
     const struct ss_schedule *s = p->plan->schedule;
     struct paced even = *p, paced = *p;
     void *const both[] = {&even, &paced};
     double seconds[2];
     even.even = 1;
-    int rc = ss_schedule_makespans(s, slot_seconds, both, seconds, idle, err);
+    int rc = ss_schedule_makespans_kept(s, slot_seconds, both, cache, seconds, idle, err);
     *out = rc ? 0 : idle[s->stages + p->rank] - idle[p->rank];
     return rc;
 }
@@ -66,21 +68,21 @@ static int differs(const struct ss_plan *plan)
     return 0;
 }
 
-static int idles_longer_all(struct paced *p, double *out, struct ss_error *err)
+static int idles_longer_all(struct paced *p, struct ss_cache *cache, double *out, struct ss_error *err)
 {
     size_t stages = (size_t)p->plan->schedule->stages;
     double *idle = ss_calloc(2 * stages, sizeof *idle);
     p->of_stage = ss_calloc(stages, sizeof *p->of_stage);
     for (int c = p->plan->nclasses - 1; p->of_stage && c >= 0; c--)
         p->of_stage[p->plan->classes[c].stage] = c;
-    int rc = idle && p->of_stage ? idles_longer(p, idle, out, err) : ss_nomem(err);
+    int rc = idle && p->of_stage ? idles_longer(p, cache, idle, out, err) : ss_nomem(err);
     free(p->of_stage);
     free(idle);
     return rc;
 }
 
 int ss_result_pace(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double bubble,
-                   double *seconds, struct ss_error *err)
+                   struct ss_cache *cache, double *seconds, struct ss_error *err)
 {
     struct paced p = {.plan = plan, .rank = plan->classes[cls].stage};
     double more = 0;
@@ -93,7 +95,7 @@ int ss_result_pace(const struct ss_plan *plan, const struct ss_timeline *t, int 
     if (plan->even_s > 0 || bubble * (largest_pace(plan) - 1) < NOT_SEEN * t->iteration_s)
         return SS_OK;
     p.net = own > 0 ? fmax(0, 1 - hidden / own) : 0;
-    rc = idles_longer_all(&p, &more, err);
+    rc = idles_longer_all(&p, cache, &more, err);
     *seconds = fmax(0, *seconds + more);
     return rc;
 }

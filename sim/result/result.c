@@ -7,6 +7,7 @@
 #include "cost/kernel.h"
 #include "result/build.h"
 #include "result/pace_loss.h"
+#include "schedule/spans.h"
 
 /*
  * Returns the busy time of a stage, which decides the stage that sets the pace: kernels, exchanges of experts
@@ -165,11 +166,11 @@ static void mean_durations(const struct ss_plan *plan, int c, double *buffer,
 
 /* Finds the idle time of class c's rank under a schedule of its plan. */
 static int idle_of(const struct ss_schedule *s, const struct ss_plan_class *c,
-                   const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
-                   struct ss_error *err)
+                   const double *const duration[SS_PHASE_COUNT], struct ss_cache *cache, double *rank_idle,
+                   double *idle, struct ss_error *err)
 {
     double makespan;
-    int rc = ss_schedule_makespan(s, duration, &makespan, rank_idle, err);
+    int rc = ss_schedule_makespan_kept(s, duration, cache, &makespan, rank_idle, err);
     if (!rc)
         *idle = fmax(0, rank_idle[c->stage]);
     if (!rc && c->norm < 0) { /* ranks do not wait for the last one: the worst inner gap stays */
@@ -185,7 +186,8 @@ static int idle_of(const struct ss_schedule *s, const struct ss_plan_class *c,
  * Finds the schedule's own bubble: the idle time if all stages and chunks took the average times of class c,
  * with free communication. Idle time beyond it comes from unequal stages and from transfers.
  */
-static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, struct ss_error *err)
+static int schedule_bubble(const struct ss_plan *plan, int c, struct ss_cache *cache, double *idle,
+                           struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;
     size_t v = (size_t)s->chunks, p = (size_t)s->stages;
@@ -194,7 +196,7 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
 
     SS_NEED(buffer, err);
     mean_durations(plan, c, buffer, duration);
-    int rc = idle_of(s, &plan->classes[c], duration, buffer + SS_PHASE_COUNT * v, idle, err);
+    int rc = idle_of(s, &plan->classes[c], duration, cache, buffer + SS_PHASE_COUNT * v, idle, err);
     free(buffer);
     return rc;
 }
@@ -271,15 +273,15 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
 }
 
 /* Splits the critical class's idle time: the schedule's own part, and the part from slower GPUs. */
-static int split_idle(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double *idle,
-                      double *spread, struct ss_error *err)
+static int split_idle(const struct ss_plan *plan, const struct ss_timeline *t, int cls,
+                      struct ss_cache *cache, double *idle, double *spread, struct ss_error *err)
 {
-    int rc = schedule_bubble(plan, cls, idle, err);
-    return rc ? rc : ss_result_pace(plan, t, cls, *idle, spread, err);
+    int rc = schedule_bubble(plan, cls, cache, idle, err);
+    return rc ? rc : ss_result_pace(plan, t, cls, *idle, cache, spread, err);
 }
 
 int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
-                          int brief, struct ss_result **out, struct ss_error *err)
+                          int brief, struct ss_cache *cache, struct ss_result **out, struct ss_error *err)
 {
     double idle = 0, spread = 0;
     int critical_class, rc = SS_OK;
@@ -302,7 +304,7 @@ int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *
     if (critical_class < 0)
         rc = ss_fail(err, SS_ERR_ENGINE, NULL, 0, "no rank was simulated");
     else if (!brief)
-        rc = split_idle(plan, timeline, critical_class, &idle, &spread, err);
+        rc = split_idle(plan, timeline, critical_class, cache, &idle, &spread, err);
     for (int s = 0; !rc && s < r->nstages; s++) {
         r->stages[s].stage = s;
         rc = stage_breakdown(plan, timeline, idle, spread, &r->stages[s], err);
@@ -319,7 +321,7 @@ int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *
 int ss_result_build(const struct ss_plan *plan, const struct ss_timeline *timeline, int engine,
                     struct ss_result **out, struct ss_error *err)
 {
-    return ss_result_build_brief(plan, timeline, engine, 0, out, err);
+    return ss_result_build_brief(plan, timeline, engine, 0, NULL, out, err);
 }
 
 void ss_result_free(struct ss_result *r)

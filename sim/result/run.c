@@ -228,8 +228,8 @@ static int sum_up(const struct ss_run_options *options, const struct ss_spread *
 {
     int rc = options->plan.draw_spread ? find_even(out->scenario, options, &out->plan->even_s, err) : SS_OK;
 
-    SS_THEN(rc, ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief, &out->result,
-                                      err));
+    SS_THEN(rc, ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief,
+                                      options->cache, &out->result, err));
     if (!rc)
         out->result->spread = *spread;
     SS_THEN(rc, find_sensitivity(options, out, err));

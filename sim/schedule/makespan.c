@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times of a schedule with free communication: slots, makespan, bubble. */
 #include "base/base.h"
+#include "base/cache.h"
 #include "schedule/builder.h"
+#include "schedule/spans.h"
 
 /* Slots of a phase and chunk that are alike. */
 struct durations {
@@ -20,6 +22,7 @@ struct timing {
     const struct ss_schedule *s;
     struct ss_slot_times times;
     struct ss_error *err;
+    struct ss_cache *cache; /* NULL: spans are not kept */
 };
 
 /* Returns the work in a rank's slots from one to another. */
@@ -47,17 +50,34 @@ int ss_schedule_times(const struct ss_schedule *s, const double *const duration[
 {
     struct durations d = {duration};
     void *ctx = &d;
-    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
+    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err, NULL};
     return run(&t, s, NULL, start, end);
 }
 
 /* ---- when ranks begin and end, and their work over all turns of a loop ---- */
 
-/* [stages * lanes] each, s; the caller frees `first`. */
+/* Of the turns of a loop that were run, and what one more turn adds. Arrays are [stages * lanes], in s; the caller frees `first`. */
 struct spans {
-    double *first, *end, *work;
-    char known[SS_SLOT_LANES];
+    double *first, *end, *work, *turn; /* turn: work of a turn */
+    double step[SS_SLOT_LANES];        /* by which each turn is later than the one before */
+    int more[SS_SLOT_LANES];           /* turns beyond the first; -1: not known yet */
 };
+
+static size_t spans_room(const struct timing *t)
+{
+    return (size_t)t->s->stages * (size_t)t->times.n;
+}
+
+static int spans_init(const struct timing *t, struct spans *x)
+{
+    size_t n = spans_room(t);
+    *x = (struct spans){.first = ss_calloc(4 * n, sizeof *x->first), .more = {-1, -1}};
+    SS_NEED(x->first, t->err);
+    x->end = x->first + n;
+    x->work = x->end + n;
+    x->turn = x->work + n;
+    return SS_OK;
+}
 
 /* Start and end of every slot; the caller frees start[0] and start. */
 static int make_rows(const struct timing *t, const struct ss_schedule *s, double ***start, double ***end)
@@ -115,8 +135,8 @@ static int is_settled(const struct timing *t, double *const *end, int lane, int 
     return 1;
 }
 
-/* A lane of the schedule that was run, in which `rest` turns of `step` seconds are missing. */
-static void fill_spans(const struct timing *t, const struct ss_schedule *ran, int lane, int rest, double step,
+/* A lane of the schedule that was run; rest: turns that are missing. */
+static void fill_spans(const struct timing *t, const struct ss_schedule *ran, int lane, int rest,
                        double *const *start, double *const *end, const double *work, struct spans *x)
 {
     const struct ss_schedule *s = t->s;
@@ -125,12 +145,10 @@ static void fill_spans(const struct timing *t, const struct ss_schedule *ran, in
         x->first[at] = slots ? start[r][lane] : 0;
         x->end[at] = slots ? end[r][(slots - 1) * n + lane] : 0;
         x->work[at] = work[at];
-        if (!rest)
-            continue;
-        x->end[at] += rest * step;
-        x->work[at] += rest * work_of(t, lane, r, s->loop_first[r], s->loop_first[r] + s->loop_length);
+        if (rest)
+            x->turn[at] = work_of(t, lane, r, s->loop_first[r], s->loop_first[r] + s->loop_length);
     }
-    x->known[lane] = 1;
+    x->more[lane] = s->loop_more - rest;
 }
 
 /* With `more` turns beyond the first. 1: the others follow from these, or there are no others, in all lanes; 0: not yet. */
@@ -139,7 +157,7 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
     const struct ss_schedule *s = t->s;
     const int n = t->times.n, lag = s->loop_more ? lag_of(s) : 0, rest = s->loop_more - more;
     struct ss_schedule *few = NULL;
-    double **start = NULL, **end = NULL, step = 0;
+    double **start = NULL, **end = NULL;
     double *work = ss_calloc((size_t)s->stages * (size_t)n, sizeof *work);
     int rc = work ? SS_OK : ss_nomem(t->err), all = 1;
     if (!rc && s->loop_more)
@@ -147,9 +165,9 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
     SS_THEN(rc, make_rows(t, few ? few : s, &start, &end));
     SS_THEN(rc, run(t, few ? few : s, work, start, end));
     for (int lane = 0; lane < n && !rc; lane++) {
-        if (!x->known[lane] && (!rest || is_settled(t, end, lane, more + 1, lag, &step)))
-            fill_spans(t, few ? few : s, lane, rest, step, start, end, work, x);
-        all &= x->known[lane];
+        if (x->more[lane] < 0 && (!rest || is_settled(t, end, lane, more + 1, lag, &x->step[lane])))
+            fill_spans(t, few ? few : s, lane, rest, start, end, work, x);
+        all &= x->more[lane] >= 0;
     }
     if (start)
         free(start[0]);
@@ -159,17 +177,121 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
     return rc ? rc : all;
 }
 
-static int find_spans(const struct timing *t, struct spans *x)
+static int run_turns(const struct timing *t, struct spans *x)
 {
-    size_t p = (size_t)t->s->stages * (size_t)t->times.n;
     int more = t->s->loop_more ? lag_of(t->s) : 0, done = 0;
-    *x = (struct spans){.first = ss_calloc(3 * p, sizeof *x->first)};
-    SS_NEED(x->first, t->err);
-    x->end = x->first + p;
-    x->work = x->end + p;
     for (; !done; more *= 4)
         done = try_turns(t, more < t->s->loop_more ? more : t->s->loop_more, x);
     return done < 0 ? done : SS_OK;
+}
+
+static void add_turns(const struct timing *t, struct spans *x)
+{
+    for (int r = 0, n = t->times.n; r < t->s->stages; r++)
+        for (int lane = 0; lane < n; lane++) {
+            int rest = t->s->loop_more - x->more[lane];
+            if (!rest)
+                continue;
+            x->end[r * n + lane] += rest * x->step[lane];
+            x->work[r * n + lane] += rest * x->turn[r * n + lane];
+        }
+}
+
+static int find_spans(const struct timing *t, struct spans *x)
+{
+    int rc = spans_init(t, x);
+    SS_THEN(rc, run_turns(t, x));
+    if (!rc)
+        add_turns(t, x);
+    return rc;
+}
+
+/* ---- spans kept for schedules that differ in turns of their loop alone ---- */
+
+static void mix_real(struct ss_cache_key *key, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    ss_cache_mix(key, bits);
+}
+
+/* All that spans depend on, but for how often the loop runs. Slots of a pair are not in the table. */
+static struct ss_cache_key key_of(const struct timing *t)
+{
+    const struct ss_schedule *s = t->s;
+    const int n = t->times.n, chunks = s->chunks, numbers[] = {s->loop_length, s->loop_step, n};
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_SPANS);
+    ss_cache_mix(&key, s->kept[0]);
+    ss_cache_mix(&key, s->kept[1]);
+    ss_cache_mix_ints(&key, numbers, 3);
+    ss_cache_mix_ints(&key, s->loop_first, s->stages);
+    for (int i = 0; i < s->stages * SS_PHASE_FB * chunks * n; i++)
+        mix_real(&key, t->times.table[i]);
+    for (int i = 0; i < s->stages * chunks * chunks * n; i++) {
+        const struct ss_slot pair = {
+            .phase = SS_PHASE_FB, .chunk = i / n % chunks, .chunk2 = i / n / chunks % chunks};
+        mix_real(&key, t->times.timer(t->times.ctx[i % n], i / n / chunks / chunks, &pair));
+    }
+    return key;
+}
+
+static int take_spans(const struct timing *t, struct ss_cache_key key, struct spans *x)
+{
+    const struct spans *kept = ss_cache_take(t->cache, key);
+    int serves = kept != NULL;
+    for (int lane = 0; lane < t->times.n && serves; lane++)
+        serves = kept->more[lane] < t->s->loop_more;
+    if (serves) {
+        memcpy(x->first, kept->first, 4 * spans_room(t) * sizeof *x->first);
+        memcpy(x->step, kept->step, sizeof x->step);
+        memcpy(x->more, kept->more, sizeof x->more);
+    }
+    if (kept)
+        ss_cache_give_back(t->cache, key);
+    return serves;
+}
+
+static void free_spans(void *thing)
+{
+    struct spans *x = thing;
+    free(x->first);
+    free(x);
+}
+
+/* Keeps spans of turns that later ones follow from. Where memory runs out the next one finds them again. */
+static void keep_spans(const struct timing *t, struct ss_cache_key key, const struct spans *x)
+{
+    size_t bytes = 4 * spans_room(t) * sizeof *x->first;
+    for (int lane = 0; lane < t->times.n; lane++)
+        if (x->more[lane] == t->s->loop_more)
+            return;
+    struct spans *kept = calloc(1, sizeof *kept);
+    if (!kept)
+        return;
+    *kept = *x;
+    kept->first = malloc(bytes);
+    if (!kept->first || ss_cache_put(t->cache, key, kept, sizeof *kept + bytes, free_spans)) {
+        free_spans(kept);
+        return;
+    }
+    memcpy(kept->first, x->first, bytes);
+    ss_cache_give_back(t->cache, key);
+}
+
+static int find_spans_kept(const struct timing *t, struct spans *x)
+{
+    if (!t->cache || !t->s->kept[0] || !t->s->loop_more || !t->times.table)
+        return find_spans(t, x);
+    const struct ss_cache_key key = key_of(t);
+    int rc = spans_init(t, x);
+    if (!rc && !take_spans(t, key, x)) {
+        rc = run_turns(t, x);
+        if (!rc)
+            keep_spans(t, key, x);
+    }
+    if (!rc)
+        add_turns(t, x);
+    return rc;
 }
 
 /* Does so where slots of one rank, phase and chunk are alike: the timer is asked once for each. */
@@ -188,7 +310,7 @@ static int find_spans_by_table(struct timing t, struct spans *x)
                 for (int lane = 0; lane < n; lane++)
                     *to++ =
                         t.times.timer(t.times.ctx[lane], r, &(struct ss_slot){.phase = phase, .chunk = k});
-    int rc = find_spans(&t, x);
+    int rc = find_spans_kept(&t, x);
     free(t.times.table);
     return rc;
 }
@@ -207,30 +329,42 @@ static int tell(int rc, const struct timing *t, struct spans *x, double *makespa
     return rc;
 }
 
+int ss_schedule_makespans_kept(const struct ss_schedule *s, ss_slot_timer timer, void *const ctx[2],
+                               struct ss_cache *cache, double makespan[2], double *idle, struct ss_error *err)
+{
+    const struct timing t = {s, {timer, ctx, SS_SLOT_LANES, NULL}, err, cache};
+    struct spans x;
+    return tell(find_spans_by_table(t, &x), &t, &x, makespan, idle);
+}
+
 int ss_schedule_makespans(const struct ss_schedule *s, ss_slot_timer timer, void *const ctx[2],
                           double makespan[2], double *idle, struct ss_error *err)
 {
-    const struct timing t = {s, {timer, ctx, SS_SLOT_LANES, NULL}, err};
-    struct spans x;
-    return tell(find_spans_by_table(t, &x), &t, &x, makespan, idle);
+    return ss_schedule_makespans_kept(s, timer, ctx, NULL, makespan, idle, err);
 }
 
 int ss_schedule_makespan_timed(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, double *makespan,
                                double *idle, struct ss_error *err)
 {
-    const struct timing t = {s, {timer, &ctx, 1, NULL}, err};
+    const struct timing t = {s, {timer, &ctx, 1, NULL}, err, NULL};
     struct spans x;
     return tell(find_spans(&t, &x), &t, &x, makespan, idle);
+}
+
+int ss_schedule_makespan_kept(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
+                              struct ss_cache *cache, double *makespan, double *idle, struct ss_error *err)
+{
+    struct durations d = {duration};
+    void *ctx = &d;
+    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err, cache};
+    struct spans x;
+    return tell(find_spans_by_table(t, &x), &t, &x, makespan, idle);
 }
 
 int ss_schedule_makespan(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
                          double *makespan, double *idle, struct ss_error *err)
 {
-    struct durations d = {duration};
-    void *ctx = &d;
-    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
-    struct spans x;
-    return tell(find_spans_by_table(t, &x), &t, &x, makespan, idle);
+    return ss_schedule_makespan_kept(s, duration, NULL, makespan, idle, err);
 }
 
 int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration[SS_PHASE_COUNT],
@@ -238,7 +372,7 @@ int ss_schedule_bubble(const struct ss_schedule *s, const double *const duration
 {
     struct durations d = {duration};
     void *ctx = &d;
-    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err};
+    const struct timing t = {s, {duration ? slot_seconds : NULL, &ctx, 1, NULL}, err, NULL};
     struct spans x;
     int rc = find_spans_by_table(t, &x);
     for (int r = 0; !rc && r < s->stages; r++)

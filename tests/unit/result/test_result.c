@@ -220,10 +220,10 @@ static void test_pace(void)
     f.classes[1].pace = 1.01;
     f.classes[1].hidden[SS_LABEL_DP] = 0.1;
     f.spent[1][SS_LABEL_SPREAD] = 0.5;
-    CU_ASSERT_EQUAL(ss_result_pace(&f.plan, &f.timeline, 1, 0, &seconds, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_result_pace(&f.plan, &f.timeline, 1, 0, NULL, &seconds, NULL), SS_OK);
     NEAR(seconds, 0.4);
     f.plan.even_s = 14.25;
-    CU_ASSERT_EQUAL(ss_result_pace(&f.plan, &f.timeline, 1, 0, &seconds, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_result_pace(&f.plan, &f.timeline, 1, 0, NULL, &seconds, NULL), SS_OK);
     NEAR(seconds, 0.75);
     tear_down(&f);
 }
