@@ -183,9 +183,7 @@ static int next_slot(struct ss_native *k, int cls)
             k->anchored = 1;
         if (t->first == t->end)
             continue;
-        c->first = c->ev = t->first;
-        c->end = t->end;
-        c->event_s = c->event_s0 ? c->event_s0 + t->event0 : NULL;
+        ss_slots_enter(c, t);
         return 1;
     }
     k->left--;
@@ -399,9 +397,13 @@ static void run_islands(struct ss_native *k)
 
 static void run(struct ss_native *k)
 {
-    for (int c = 0; c < k->p->nclasses; c++)
-        wake(k, c);
-    run_runnable(k);
+    if (ss_kept_resume(k)) {
+        next_moment(k);
+    } else {
+        for (int c = 0; c < k->p->nclasses; c++)
+            wake(k, c);
+        run_runnable(k);
+    }
     for (;;) {
         run_moment(k);
         if (k->islands.nfree)
@@ -414,9 +416,10 @@ static void run(struct ss_native *k)
             return;
         if (k->anchored && k->left) {
             k->anchored = 0;
-            k->due = INT_MAX;
-            ss_fluid_forget_plans(k);
-            ss_jump_look(k);
+            if (ss_jump_look(k)) {
+                ss_kept_save(k);
+                ss_jump(k);
+            }
         }
         next_moment(k);
     }
@@ -465,6 +468,7 @@ static void release(struct ss_native *k)
     free(k->sm_dirty);
     free(k->scratch);
     ss_jump_free(k);
+    ss_kept_free(k);
 }
 
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
@@ -480,7 +484,7 @@ void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_b
     board->status = k.failed || tape->failed ? SS_ERR_NOMEM : k.left ? SS_ERR_DEADLOCK : 0;
     board->events = k.events;
     board->flows = k.fluid.started;
-    board->events_run = k.events - k.skipped;
+    board->events_run = k.events - k.skipped - k.kept_events;
     for (int c = 0; !k.failed && c < p->nclasses; c++) {
         board->at[c].slot = k.classes[c].slot;
         board->at[c].event = (int)(k.classes[c].ev - k.classes[c].first);

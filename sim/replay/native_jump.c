@@ -29,80 +29,26 @@ struct ss_jump {
     int have_base, count, power; /* anchors since the base */
     double base_now, base_rounding;
     int64_t base_events, base_flows;
-    int *base_slot, *shift; /* [nclasses] */
+    int *base_slot, *slot, *shift; /* [nclasses]: at the base, now, and between */
     struct state_text base, now;
     struct ss_account *accounts; /* of the base */
     double *event_s, *link_busy; /* busy_until_now */
     size_t nevents;
 };
 
-/* ---- period of the anchor's slots ---- */
-
-/* Smallest period of slots [from, from + n) of a class, by the failure function of Knuth, Morris and Pratt; 0 out of memory. */
-static int smallest_period(const struct ss_program_class *c, int from, int n)
-{
-    int *fail = malloc(((size_t)n + 1) * sizeof *fail), k = 0;
-    if (!fail)
-        return 0;
-    fail[0] = fail[1] = 0;
-    for (int i = 1; i < n; i++) {
-        int t = ss_program_template_at(c, from + i);
-        while (k > 0 && t != ss_program_template_at(c, from + k))
-            k = fail[k];
-        k += t == ss_program_template_at(c, from + k);
-        fail[i + 1] = k;
-    }
-    int period = n - fail[n];
-    free(fail);
-    return period;
-}
-
-/* First slot from `from` on that differs from the one `step` before it. */
-static int same_until(const struct ss_program_class *c, int from, int step)
-{
-    int end = from;
-    if (c->loop.more == 0) { /* the same without looking for loops */
-        while (end < c->nslots && c->slots[end].template_index == c->slots[end - step].template_index)
-            end++;
-        return end;
-    }
-    int in_loop = 0, loop_end = c->loop.first + c->loop.length * (c->loop.more + 1);
-    while (end < c->nslots && ss_program_template_at(c, end) == ss_program_template_at(c, end - step)) {
-        in_loop = end - step >= c->loop.first && end < loop_end ? in_loop + 1 : 0;
-        end++;
-        if (c->loop.more > 0 && in_loop >= c->loop.length && end < loop_end)
-            end = loop_end; /* what holds for one turn holds for all */
-    }
-    return end;
-}
-
-/* Slots that other classes may be ahead of the anchor, as told by what repeats: a forward and a backward. */
-#define AHEAD 2
-
-/* Returns the slot of the first look at the anchor, or -1 where too few slots repeat for a jump. Looks are
- * one period apart. They lie so near the end of the repeating slots that as many periods as possible are
- * jumped over, and not before these slots begin, because ranks do other things before. `from`: a slot from
- * which the period holds. */
-static int first_look(const struct ss_program_class *c, int from, int period)
-{
-    while (from > 0 && ss_program_template_at(c, from - 1) == ss_program_template_at(c, from - 1 + period))
-        from--;
-    int last = same_until(c, from + period, period) - 1 - AHEAD, turns = (last - from) / period;
-    return turns < 2 ? -1 : last - turns * period;
-}
-
 static int alloc_jump(const struct ss_native *k, struct ss_jump *j)
 {
     size_t nc = (size_t)k->p->nclasses;
     j->base_slot = calloc(nc, sizeof *j->base_slot);
+    j->slot = calloc(nc, sizeof *j->slot);
     j->shift = calloc(nc, sizeof *j->shift);
     j->nevents = ss_template_events(k->p);
     if (!k->board->accounts)
-        return j->base_slot && j->shift ? 0 : -1;
+        return j->base_slot && j->slot && j->shift ? 0 : -1;
     j->accounts = calloc(nc, sizeof *j->accounts);
     j->event_s = calloc(j->nevents + 1, sizeof *j->event_s);
     j->link_busy = calloc((size_t)k->p->nlinks + 1, sizeof *j->link_busy);
-    return j->base_slot && j->shift && j->accounts && j->event_s && j->link_busy ? 0 : -1;
+    return j->base_slot && j->slot && j->shift && j->accounts && j->event_s && j->link_busy ? 0 : -1;
 }
 
 int ss_jump_init(struct ss_native *k)
@@ -122,10 +68,10 @@ int ss_jump_init(struct ss_native *k)
         from = pc->loop.first + pc->loop.length;
         middle = 4 * pc->loop.length;
     }
-    int period = smallest_period(pc, from, middle);
+    int period = ss_slots_period(pc, from, middle);
     if (period <= 0)
         return -1;
-    int first = 2 * period <= middle ? first_look(pc, from, period) : -1;
+    int first = 2 * period <= middle ? ss_slots_first_look(pc, from, period) : -1;
     if (first < 0)
         return 0;
     struct ss_jump *j = calloc(1, sizeof *j);
@@ -146,6 +92,7 @@ void ss_jump_free(struct ss_native *k)
     if (!j)
         return;
     free(j->base_slot);
+    free(j->slot);
     free(j->shift);
     free(j->accounts);
     free(j->event_s);
@@ -366,22 +313,6 @@ static void set_base(struct ss_native *k)
         j->link_busy[l] = busy_until_now(k, l);
 }
 
-/* How many periods more every class's slots repeat. */
-static int64_t periods_left(const struct ss_native *k)
-{
-    const struct ss_jump *j = k->jump;
-    int64_t most = INT32_MAX;
-    for (int c = 0; c < k->p->nclasses; c++) {
-        const struct ss_program_class *pc = &k->p->classes[c];
-        int from = k->classes[c].slot, step = j->shift[c];
-        if (step == 0)
-            continue;
-        int64_t n = (same_until(pc, from, step) - 1 - from) / step;
-        most = n < most ? n : most;
-    }
-    return most == INT32_MAX ? 0 : most;
-}
-
 static void shift_clock(struct ss_native *k, double by)
 {
     for (int c = 0; c < k->p->nclasses; c++) {
@@ -434,14 +365,29 @@ static void count_again(struct ss_native *k, double times, double by)
         k->fluid.links[l].busy += times * (busy_until_now(k, l) - j->link_busy[l]);
 }
 
-static void jump(struct ss_native *k)
+/* Returns how many periods can be left out. */
+static int64_t find_periods(struct ss_native *k)
 {
     struct ss_jump *j = k->jump;
-    for (int c = 0; c < k->p->nclasses; c++)
-        j->shift[c] = k->classes[c].slot - j->base_slot[c];
-    int64_t n = periods_left(k);
-    if (n < 1)
-        return;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        j->slot[c] = k->classes[c].slot;
+        j->shift[c] = j->slot[c] - j->base_slot[c];
+    }
+    return ss_jump_left(k->p, j->slot, j->shift);
+}
+
+static void set_next(struct ss_native *k)
+{
+    const struct ss_jump *j = k->jump;
+    int next = k->classes[j->anchor].slot + j->period;
+    k->anchor_slot =
+        next + j->period <= k->p->classes[j->anchor].nslots ? next : INT_MAX; /* none is left to jump over */
+}
+
+void ss_jump(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    int64_t n = find_periods(k);
     double by = (double)n * (k->now - j->base_now);
     count_again(k, (double)n, by);
     shift_clock(k, by);
@@ -451,15 +397,44 @@ static void jump(struct ss_native *k)
     }
     j->have_base = 0;
     j->power = 1;
+    set_next(k);
 }
 
-/* At the end of an instant in which the anchor came to its next period. */
-void ss_jump_look(struct ss_native *k)
+int ss_jump_period(const struct ss_native *k)
+{
+    return k->jump->period;
+}
+
+void ss_jump_slots(const struct ss_native *k, const int **slot, const int **shift)
+{
+    *slot = k->jump->slot;
+    *shift = k->jump->shift;
+}
+
+void ss_jump_pass(struct ss_native *k, struct ss_pass *s)
 {
     struct ss_jump *j = k->jump;
+    size_t nc = (size_t)k->p->nclasses;
+    SS_PASS(s, j->base_now);
+    SS_PASS(s, j->base_events);
+    SS_PASS(s, j->base_flows);
+    ss_pass(s, j->base_slot, nc * sizeof *j->base_slot);
+    if (!k->board->accounts)
+        return;
+    ss_pass(s, j->accounts, nc * sizeof *j->accounts);
+    ss_pass(s, j->event_s, j->nevents * sizeof *j->event_s);
+    ss_pass(s, j->link_busy, (size_t)k->p->nlinks * sizeof *j->link_busy);
+}
+
+int ss_jump_look(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    int ahead = 0;
+    k->due = INT_MAX;
+    ss_fluid_forget_plans(k);
     j->count++;
     if (j->have_base && write_state(k, &j->now, (struct comparison){&j->base, ROUNDING * k->now, 0, 0})) {
-        jump(k);
+        ahead = find_periods(k) >= 1;
     } else if (!j->have_base || j->count == j->power) {
         if (j->have_base)
             j->power *= 2;
@@ -467,7 +442,7 @@ void ss_jump_look(struct ss_native *k)
         set_base(k);
     }
     k->failed |= j->now.failed;
-    int next = k->classes[j->anchor].slot + j->period;
-    k->anchor_slot =
-        next + j->period <= k->p->classes[j->anchor].nslots ? next : INT_MAX; /* none is left to jump over */
+    if (!ahead)
+        set_next(k);
+    return ahead;
 }

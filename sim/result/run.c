@@ -42,7 +42,7 @@ static int replay(struct ss_run *out, const struct ss_run_options *options, stru
                   struct ss_error *err)
 {
     const struct ss_replay_options how = {options->engine, options->full_replay, options->progress,
-                                          options->ctx};
+                                          options->ctx, options->cache};
     int rc = ss_program_build_kept(out->plan, options->cache, &out->program, err);
 
     if (!rc && out->plan->uneven && out->plan->level > SS_LEVEL_CHUNK)

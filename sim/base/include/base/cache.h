@@ -62,6 +62,7 @@ enum ss_cache_kind {
     SS_CACHE_LOAD,
     SS_CACHE_HASH,
     SS_CACHE_JSON,
+    SS_CACHE_REPLAY,
     SS_CACHE_SPANS,
     SS_CACHE_ANSWER
 };

@@ -168,11 +168,23 @@ struct ss_native {
     int64_t events, skipped; /* skipped: of events, those jumped over */
     int failed;              /* out of memory */
     const struct ss_replay_options *options;
-    int instants;            /* since somebody was told how far it is */
-    struct ss_jump *jump;    /* NULL: every slot is run */
-    int anchor, anchor_slot; /* class and slot at which to look for a steady state */
-    int anchored;            /* it was reached at this instant */
+    int instants;               /* since somebody was told how far it is */
+    struct ss_jump *jump;       /* NULL: every slot is run */
+    int anchor, anchor_slot;    /* class and slot at which to look for a steady state */
+    int anchored;               /* it was reached at this instant */
+    struct ss_keeping *keeping; /* NULL: nothing of this replay is to be kept */
+    int64_t kept_events;        /* of events, those before the kept state that it began with */
 };
+
+/* Bytes of a state on their way to a block that is kept, or back from it. */
+struct ss_pass {
+    char *bytes;
+    size_t n, cap, at;
+    int back, failed;
+};
+/* Passes n bytes of the state; failed: out of memory. */
+void ss_pass(struct ss_pass *s, void *bytes, size_t n);
+#define SS_PASS(s, x) ss_pass(s, &(x), sizeof(x))
 
 /* ---- native_heap.c ---- */
 int ss_timers_init(struct ss_timers *t, int ids);
@@ -224,6 +236,8 @@ static inline int ss_timers_pop(struct ss_timers *t)
 }
 /* Delays all timers by the same time. Only after ss_timers_any. */
 void ss_timers_shift(struct ss_timers *t, double by);
+/* Passes the timers of a replay of the same program. Only after ss_timers_any. */
+void ss_timers_pass(struct ss_timers *t, struct ss_pass *s);
 void ss_timers_free(struct ss_timers *t);
 
 /* ---- native_flow.c ---- */
@@ -245,6 +259,8 @@ void ss_fluid_stop(struct ss_native *k, int flow);
 void ss_fluid_settle(struct ss_native *k);
 /* Counts no link time beyond now. */
 void ss_fluid_close(struct ss_native *k);
+/* Passes links and flows of a replay of the same program. Not while links are touched. */
+void ss_fluid_pass(struct ss_fluid *f, struct ss_pass *s);
 
 /* ---- native_slots.c: where slots and events are, laid out for the caches ---- */
 /* 0, or -1 out of memory; call ss_slots_free in both cases. */
@@ -274,6 +290,13 @@ static inline void ss_slots_step(struct ss_native_class *c)
         c->next = l->first;
     ss_slots_find(c);
 }
+/* Begins with the events of a template. */
+static inline void ss_slots_enter(struct ss_native_class *c, const struct ss_native_template *t)
+{
+    c->first = c->ev = t->first;
+    c->end = t->end;
+    c->event_s = c->event_s0 ? c->event_s0 + t->event0 : NULL;
+}
 
 /* ---- native_islands.c: what need not be run in the order of time ---- */
 /* Finds the islands, where there are several and collectives are rare. 0, or -1 out of memory; call ss_islands_free in both
@@ -302,8 +325,32 @@ static inline void ss_islands_untie(struct ss_native *k, int cls)
 
 /* ---- native_jump.c: a steady state is jumped over ---- */
 int ss_jump_init(struct ss_native *k);
-void ss_jump_look(struct ss_native *k);
+/* At the end of an instant in which the anchor came to its next period: 1 where the state has repeated, and ss_jump comes next. */
+int ss_jump_look(struct ss_native *k);
+void ss_jump(struct ss_native *k);
 void ss_jump_free(struct ss_native *k);
+/* Slots of the anchor between two looks. */
+int ss_jump_period(const struct ss_native *k);
+/* Passes what is counted at the base of a jump. */
+void ss_jump_pass(struct ss_native *k, struct ss_pass *s);
+/* Where classes are before the jump, and slots of a period. */
+void ss_jump_slots(const struct ss_native *k, const int **slot, const int **shift);
+
+/* ---- native_period.c ---- */
+/* Smallest period of slots [from, from + n) of a class; 0 out of memory. */
+int ss_slots_period(const struct ss_program_class *c, int from, int n);
+/* Returns the slot of the first look at the anchor, or -1 where too few slots repeat for a jump. `from`: a slot from which the period
+ * holds. */
+int ss_slots_first_look(const struct ss_program_class *c, int from, int period);
+/* Returns how many periods more every class's slots repeat, from where they are, with so many slots a period. */
+int64_t ss_jump_left(const struct ss_program *p, const int *slot, const int *shift);
+
+/* ---- native_kept.c: what comes before a jump, kept for programs that differ in the number of turns alone ---- */
+/* Asks the cache, behind ss_jump_init: 1 where the state at the jump was kept; the engine has jumped from there. */
+int ss_kept_resume(struct ss_native *k);
+/* Keeps the state right before the first jump, where the cache has asked for that. */
+void ss_kept_save(struct ss_native *k);
+void ss_kept_free(struct ss_native *k);
 
 /* ---- native_sm.c ---- */
 int ss_sm_init(struct ss_native *k);
