@@ -142,6 +142,14 @@ static void shorten(const char *name, const struct ss_schedule_params *params, i
     *whole = loop;
 }
 
+int ss_schedule_loop_rest(const struct ss_schedule_params *params)
+{
+    int period = period_of(params);
+    return few_of(params, period, most_fill(params, period)) >= params->microbatches / 2
+               ? -1
+               : params->microbatches % period;
+}
+
 int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *params,
                            struct ss_schedule **out, struct ss_error *err)
 {
@@ -149,7 +157,7 @@ int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *pa
     if (rc)
         return rc;
     int period = period_of(params), most = most_fill(params, period);
-    if (few_of(params, period, most) >= params->microbatches / 2) {
+    if (ss_schedule_loop_rest(params) < 0) {
         rc = ss_schedule_build(name, params, out, err);
         if (!rc)
             shorten(name, params, period, out);

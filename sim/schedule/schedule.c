@@ -78,8 +78,10 @@ int ss_schedule_turns(const struct ss_schedule *s, int more, struct ss_schedule 
     for (int r = 0; r < s->stages; r++) {
         int first = more ? s->loop_first[r] : 0, length = s->loop_length;
         t->nslots[r] = s->nslots[r] + more * length;
-        for (int i = 0; i < t->nslots[r]; i++) {
-            int turn = i < first || !more ? 0 : (i - first) / length;
+        if (!more)
+            memcpy(t->slots[r], s->slots[r], (size_t)s->nslots[r] * sizeof *s->slots[r]);
+        for (int i = 0; more && i < t->nslots[r]; i++) {
+            int turn = i < first ? 0 : (i - first) / length;
             turn = turn < more ? turn : more;
             t->slots[r][i] = s->slots[r][i - turn * length];
             ss_slot_shift(&t->slots[r][i], turn * s->loop_step);

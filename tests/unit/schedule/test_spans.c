@@ -45,6 +45,23 @@ static int check(const struct ss_schedule *s, struct ss_cache *cache, uint64_t s
     return clocks[1][0].asked < clocks[0][0].asked;
 }
 
+/* Whether the cache gave what is built without it. */
+static int same_loop(const char *name, const struct ss_schedule_params *params,
+                     const struct ss_schedule *kept)
+{
+    struct ss_schedule *s;
+    CU_ASSERT_FATAL(ss_schedule_build_loop(name, params, &s, NULL) == 0);
+    int same = s->loop_more == kept->loop_more && s->loop_length == kept->loop_length &&
+               s->loop_step == kept->loop_step && s->microbatches == kept->microbatches &&
+               s->p2p == kept->p2p && s->sound == kept->sound && !strcmp(s->name, kept->name);
+    for (int r = 0; same && r < s->stages; r++)
+        same = s->nslots[r] == kept->nslots[r] && s->warmup[r] == kept->warmup[r] &&
+               (!s->loop_more || s->loop_first[r] == kept->loop_first[r]) &&
+               !memcmp(s->slots[r], kept->slots[r], (size_t)s->nslots[r] * sizeof **s->slots);
+    ss_schedule_free(s);
+    return same;
+}
+
 /* Of six numbers of microbatches three each have one remainder: all but the first are found from it, unless they have
  * too few turns. */
 static void test_turns(void)
@@ -63,6 +80,7 @@ static void test_turns(void)
                 struct ss_schedule *s;
                 if (ss_schedule_build_kept(name, &params, cache, &s, NULL))
                     continue;
+                CU_ASSERT(same_loop(name, &params, s));
                 for (uint64_t seed = 0; seed < 2; seed++) {
                     int found = check(s, cache, 100 * (uint64_t)n + 10 * (uint64_t)p + seed);
                     known += found;

@@ -93,6 +93,9 @@ int ss_split_build(const char *name, const struct ss_schedule_params *params, in
 
 /* SS_ERR_INPUT where a number is no number of anything, or slots are too many. */
 int ss_schedule_check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err);
+/* Tells orders of many microbatches by what is left of a period: those that leave as much are one loop, if any. -1: there are too few
+ * microbatches for that. */
+int ss_schedule_loop_rest(const struct ss_schedule_params *params);
 /* SS_ERR_CONFIG when the schedule is asked to have another number of chunks or too few microbatches. */
 int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *params, int chunks,
                             struct ss_error *err);
