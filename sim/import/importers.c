@@ -8,6 +8,7 @@
 #include "import/torchtitan.h"
 
 const struct ss_importer ss_importers[] = {
+    {"the arguments in a log of Megatron-LM", ss_megatron_log_sniff, NULL, ss_megatron_log_add},
     {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
     {"a configuration of GPT-NeoX", ss_neox_sniff, NULL, ss_neox_add},
     {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},

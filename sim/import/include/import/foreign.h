@@ -35,6 +35,11 @@ extern const struct ss_key_code ss_core_code[], ss_flagscale_code[], ss_nemo_cod
     ss_arguments_code[];
 extern const struct ss_key_code ss_nanotron_code[]; /* nanotron.c */
 
+/* ---- megatron_log.c: reads "name .... value" of a log, between "--- arguments ---" and its end, or by themselves ---- */
+int ss_megatron_log_sniff(const char *text, size_t len);
+int ss_megatron_log_add(struct ss_request *r, const char *text, size_t len, const char *file,
+                        struct ss_error *err);
+
 /* ---- nanotron.c: "torchrun --nproc_per_node 8 run_train.py --config-file config.yaml" ---- */
 int ss_nanotron_command_sniff(const struct ss_words *words, const struct ss_command *c);
 int ss_nanotron_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
