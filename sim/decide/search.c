@@ -133,7 +133,7 @@ static int count_points(struct ss_find_state *x, int first, struct ss_error *err
         f->points[kept++] = *p;
     }
     f->npoints = kept;
-    if (first < kept) /* here, because what fits is known by its place */
+    if (first < kept && !x->options->exhaustive) /* here, because what fits is known by its place */
         qsort(f->points + first, (size_t)(kept - first), sizeof *f->points, by_seconds);
     for (int i = first; i < kept && !rc; i++) {
         const struct ss_find_point *p = &f->points[i];
@@ -146,14 +146,15 @@ static int count_points(struct ss_find_state *x, int first, struct ss_error *err
 
 /* ---- flows where closed forms are doubted ---- */
 
-/* Points whose flows are asked for at once, the fastest first. */
+/* Points whose flows are asked for at once, the fastest first; of an exhaustive search, which asks for all. */
 #define FLOWS 16
+#define MOST_FLOWS 4096
 
-/* Puts up to FLOWS of the points from *next on that ask for flows into `at`. */
-static int take_doubted(const struct ss_find_state *x, int *next, int at[FLOWS])
+/* Puts up to `most` of the points from *next on that ask for flows into `at`. */
+static int take_doubted(const struct ss_find_state *x, int *next, int *at, int most)
 {
     int n = 0;
-    for (; n < FLOWS && *next < x->space->found->npoints; ++*next)
+    for (; n < most && *next < x->space->found->npoints; ++*next)
         if (ss_find_asks_flows(x, &x->space->found->points[*next]))
             at[n++] = *next;
     return n;
@@ -163,10 +164,12 @@ static int take_doubted(const struct ss_find_state *x, int *next, int at[FLOWS])
 static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
 {
     struct ss_find_result *f = x->space->found;
-    struct ss_find_point answers[FLOWS];
-    int at[FLOWS], items[FLOWS], rc = SS_OK;
+    const int most = x->options->exhaustive ? MOST_FLOWS : FLOWS;
+    struct ss_find_point *answers = malloc((size_t)most * sizeof *answers);
+    int *at = malloc((size_t)most * sizeof *at), *items = malloc((size_t)most * sizeof *items);
+    int rc = answers && at && items ? SS_OK : ss_nomem(err);
 
-    for (int n; !rc && (n = take_doubted(x, &next, at)) > 0;) {
+    for (int n; !rc && (n = take_doubted(x, &next, at, most)) > 0;) {
         for (int i = 0; i < n; i++)
             items[i] = SS_FIND_FLOWS * (int)x->space->nleaves + f->points[at[i]].number;
         rc = ss_find_predict(x->crew, items, n, answers, err);
@@ -177,6 +180,9 @@ static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
             rc = note_fits(x, at[i], err);
         }
     }
+    free(answers);
+    free(at);
+    free(items);
     return rc;
 }
 

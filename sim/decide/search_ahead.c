@@ -56,8 +56,6 @@ static int is_late(const struct ss_find_state *x, const struct ss_find_leaf *lea
 static int may_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf, int likely)
 {
     const struct ss_find_ahead *a = &x->ahead;
-    if (x->options->exhaustive)
-        return 1;
     if (ss_find_cannot_win(x, leaf) ||
         (likely &&
          (ss_find_waits(x, leaf, a->batch, a->nbatch) || ss_find_waits(x, leaf, a->begun, a->nbegun) ||
@@ -151,10 +149,7 @@ int ss_find_ahead_item(struct ss_find_state *x, ss_find_is_home *is_home, void *
         if ((number = next_guess(x, &a->predictions, likely, is_home, ctx)) >= 0)
             return SS_FIND_PREDICT * n + number;
         if ((number = likely ? next_leaf(x) : next_waiting(x)) >= 0)
-            return (x->space->leaves[number].loose && x->options->exhaustive != 1 ? SS_FIND_TIGHTEN
-                                                                                  : SS_FIND_PREDICT) *
-                       n +
-                   number;
+            return (x->space->leaves[number].loose ? SS_FIND_TIGHTEN : SS_FIND_PREDICT) * n + number;
     }
     return -1;
 }
@@ -166,11 +161,11 @@ void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_
     const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
     struct ss_find_guesses *q = way == SS_FIND_TIGHTEN ? &a->predictions : &a->flows;
     struct ss_find_guess g = {p->number, near, leaf->seconds, p->summary.peak_device};
-    int asks = way == SS_FIND_PREDICT && p->summary.doubted &&
-               (near || p->summary.outcome == SS_OUTCOME_FITS || x->options->exhaustive);
+    int asks =
+        way == SS_FIND_PREDICT && p->summary.doubted && (near || p->summary.outcome == SS_OUTCOME_FITS);
     if (way == SS_FIND_TIGHTEN)
         g = (struct ss_find_guess){p->number, near || leaf->unsure, p->least_s, p->least_bytes};
-    if (a->on && !x->options->exhaustive && way <= SS_FIND_FLOWS && p->summary.outcome == SS_OUTCOME_FITS)
+    if (a->on && way <= SS_FIND_FLOWS && p->summary.outcome == SS_OUTCOME_FITS)
         see(x, p);
     if (a->on && (asks || way == SS_FIND_TIGHTEN) && q->n < SS_FIND_GUESSES)
         q->guess[q->n++] = g;

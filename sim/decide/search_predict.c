@@ -275,8 +275,8 @@ int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, st
                                .size = sizeof(struct ss_find_point),
                                .work = work,
                                .home = home_of,
-                               .ahead = ahead,
-                               .on_item = on_item,
+                               .ahead = o->exhaustive ? NULL : ahead, /* its lists are long */
+                               .on_item = o->exhaustive ? NULL : on_item,
                                .on_answer = on_answer,
                                .on_answer_ctx = w,
                                .ctx = w,

@@ -26,7 +26,8 @@ void ss_find_order(struct ss_find_space *s)
     for (size_t i = 0; i < s->nleaves; i++)
         s->leaves[i].place =
             i && s->leaves[i].cluster == s->leaves[i - 1].cluster ? s->leaves[i - 1].place + 1 : 0;
-    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
+    if (s->nclusters > 1)
+        qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
 }
 
 static int order(double a, double b)
