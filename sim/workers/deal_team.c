@@ -134,8 +134,7 @@ static int tell_blocks(const struct ss_deal *d)
     for (int at = 0; data && !m.slot; m.item = at) {
         size_t n = pack(d, &at, data, size);
         m.slot = at == d->n;
-        for (int r = 1; r < ss_team_size(c->team); r++)
-            ss_team_send(c->team, r, &m, data, n);
+        ss_team_tell(c->team, &m, data, n);
     }
     free(data);
     return data != NULL;
@@ -150,14 +149,11 @@ void ss_deal_tell(struct ss_deal *d, int rc)
     const struct ss_crew *c = d->crew;
     size_t size = c->pool->size, most = PART / size + 1;
     struct ss_team_message m = {.kind = SS_TEAM_DONE, .list = d->list, .status = rc};
-    for (int r = 1; r < ss_team_size(c->team); r++) {
-        for (m.item = 0; !rc && d->n - m.item > (int)most; m.item += (int)most)
-            ss_team_send(c->team, r, &m, ss_deal_answer(d, m.item), most * size);
-        m.slot = 1;
-        if (rc)
-            ss_team_send(c->team, r, &m, &d->error, sizeof d->error);
-        else
-            ss_team_send(c->team, r, &m, ss_deal_answer(d, m.item), (size_t)(d->n - m.item) * size);
-        m.slot = m.item = 0;
-    }
+    for (; !rc && d->n - m.item > (int)most; m.item += (int)most)
+        ss_team_tell(c->team, &m, ss_deal_answer(d, m.item), most * size);
+    m.slot = 1;
+    if (rc)
+        ss_team_tell(c->team, &m, &d->error, sizeof d->error);
+    else
+        ss_team_tell(c->team, &m, ss_deal_answer(d, m.item), (size_t)(d->n - m.item) * size);
 }

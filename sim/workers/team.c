@@ -78,15 +78,28 @@ static ss_mpi_join_fn *load_module(struct ss_error *err)
     return NULL;
 }
 
-void ss_team_send(struct ss_team *t, int to, const struct ss_team_message *m, const void *data, size_t n)
+/* Sends a message to those from `first` to `last`, of which it makes one copy: answers are long, and processes many. */
+static void send_to(struct ss_team *t, int first, int last, const struct ss_team_message *m, const void *data,
+                    size_t n)
 {
-    if (t->members[to].dead || ss_grow(&t->buffer, &t->room, sizeof *m + n, 1))
+    if (ss_grow(&t->buffer, &t->room, sizeof *m + n, 1))
         return;
     memcpy(t->buffer, m, sizeof *m);
     if (n)
         memcpy(t->buffer + sizeof *m, data, n);
-    if (t->mpi->send(to, t->buffer, sizeof *m + n))
-        t->members[to].dead = 1;
+    for (int to = first; to <= last; to++)
+        if (!t->members[to].dead && t->mpi->send(to, t->buffer, sizeof *m + n))
+            t->members[to].dead = 1;
+}
+
+void ss_team_send(struct ss_team *t, int to, const struct ss_team_message *m, const void *data, size_t n)
+{
+    send_to(t, to, to, m, data, n);
+}
+
+void ss_team_tell(struct ss_team *t, const struct ss_team_message *m, const void *data, size_t n)
+{
+    send_to(t, 1, t->mpi->size - 1, m, data, n);
 }
 
 /* Describes where process numbers count. Containers on one machine share its kernel, but not the numbers of
@@ -152,11 +165,6 @@ int ss_team_open(struct ss_team **out, struct ss_error *err)
 int ss_team_rank(const struct ss_team *t)
 {
     return t ? t->mpi->rank : 0;
-}
-
-int ss_team_size(const struct ss_team *t)
-{
-    return t->mpi->size;
 }
 
 int ss_team_is_dead(const struct ss_team *t, int rank)
@@ -265,8 +273,7 @@ static void say_end(struct ss_team *t, int status)
 {
     look_who_died(t, ss_clock());
     const struct ss_team_message end = {.kind = SS_TEAM_END, .status = status, .slot = are_all_there(t)};
-    for (int r = 1; r < t->mpi->size; r++)
-        ss_team_send(t, r, &end, NULL, 0);
+    ss_team_tell(t, &end, NULL, 0);
     t->all_there = end.slot;
     t->status = status;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: workers.py PROGRAM [--quick] [--way] [WORDS...]
+"""usage: workers.py PROGRAM [--quick] [--way] [--thousand] [WORDS...]
 
 Instructions of searches by 1, 2, 4 and 8 workers, counted by callgrind, and how many of the workers are at work: what one worker takes over
 N times the way of the slowest, which is the first process, and behind it the largest worker of each crew (the walk over layouts, the
@@ -8,7 +8,12 @@ predictions, the changes that are tried). Counts do not depend on the machine bu
 takes the smallest search, WORDS those of a search instead of the ones below.
 --way runs the workers one after the other by a clock of instructions (cores.c), so that the machine decides nothing: how many instructions
 there are from the first to the last on cores of their own, waits for others included, and how many of the workers are at work then.
+--thousand tells how many of a thousand workers are at work on a million legal layouts, all of which are predicted, by what one layout more
+takes in the first process and in the workers. Searches with bounds predict a few hundred of a million layouts, which follow from each other:
+that is seconds of one core, and keeps some tens of them busy, not a thousand.
 """
+import json
+import math
 import os
 import re
 import subprocess
@@ -23,11 +28,29 @@ SEARCHES = (
 # callgrind counts `rep movsb`, one instruction, as one a byte: of a copy of 10,000 bytes, which takes some 400 cycles, 10,000. So the C library
 # copies by vectors, as it does below 2 kB: 600 instructions.
 BY_VECTORS = {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1000000000:glibc.cpu.x86_rep_stosb_threshold=1000000000"}
+# All layouts of this search are predicted. They are the cheap ones of a space: with context parallelism free a layout of 70B on 16 nodes
+# takes half as much again in the mean. Flags that change little make more of them.
+MILLION = ("--platform h100 --nodes 64 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --tp 8 --cp 1 --pp 8 --exhaustive "
+           "--vary overlap-grad-reduce=off,on --vary tp-comm-overlap=off")
 CREWS = (("walk", "walk_slice"), ("changes", "run_change"), ("predictions", "work_until_end"))
 
 
-def count(program, words, workers):
-    """Instructions of the first process, and of the processes of each crew."""
+def sorting(text):
+    """Instructions of qsort in a profile."""
+    of, called, sum_of = "", False, 0
+    names = {}
+    for line in text.splitlines():
+        named = re.match(r"c?fn=\((\d+)\)(?: (.*))?", line)
+        if named:
+            of = names.setdefault(named.group(1), named.group(2))
+        elif called:
+            sum_of += int(line.split()[1]) if of == "qsort_r" else 0
+        called = line.startswith("calls=")
+    return sum_of
+
+
+def count(program, words, workers, look=None):
+    """Instructions of the first process, and of the processes of each crew. `look` gets the profile of the first."""
     with tempfile.TemporaryDirectory() as folder:
         # a worker's counters begin at 0 behind its fork, where it calls prctl
         with subprocess.Popen(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + os.path.join(folder, "%p"), "--zero-before=prctl",
@@ -42,6 +65,8 @@ def count(program, words, workers):
             took = int((re.findall(r"^(?:totals|summary): (\d+)", text, re.M) or [0])[-1])
             if name == str(run.pid):
                 first = took
+                if look:
+                    look(text)
                 continue
             of = [crew for crew, function in CREWS if re.search(r"\) %s$" % function, text, re.M)]
             crews[(of or ["predictions"])[0]].append(took)
@@ -61,6 +86,30 @@ def way(program, words, workers):
             return [float(word) for word in f.read().split()]
 
 
+def thousand(program):
+    """Prints what a million layouts take. Returns how many of a thousand workers are at work, %."""
+    few, many = [], []
+    for words, found in ((MILLION, few), (MILLION + ",on", many)):
+        out = subprocess.run([program, "search", *words.split(), "--unconfirmed", "--json"], capture_output=True, check=True,
+                             env={**os.environ, "STEPSIM_DATA": "", "STEPSIM_PROGRESS": "off"}).stdout
+        legal = sum(g["layouts"] - g["refused"] for g in json.loads(out)["groups"])
+        sorts = []
+        first, crews = count(program, words, 2, lambda text, sorts=sorts: sorts.append(sorting(text)))
+        found += [legal, sorts[0], first - sorts[0], sum(crews["walk"]), sum(crews["predictions"])]
+    layouts = many[0] - few[0]
+    sort, first, walk, predictions = ((b - a) / layouts for a, b in zip(few[1:], many[1:]))
+    fixed = few[2] - first * few[0]
+    sort *= math.log2(1e6) / math.log2(many[0])  # of each layout, and more where there are more of them
+    last = fixed + 1e6 * (sort + first) + 1e3 * (walk + predictions)
+    at_work = 100 * (fixed + 1e6 * (sort + first + walk + predictions)) / 1000 / last
+    print("a million legal layouts, all predicted, by a thousand workers\n\n| | thousand instructions |\n|---|---|")
+    for what, n in (("first process, whatever the layouts", fixed), ("and for each layout: sorts", sort), ("all else", first),
+                    ("workers, for each layout: walk and bound", walk), ("prediction", predictions), ("from first to last", last)):
+        print("| %s | %.1f |" % (what, n / 1e3))
+    print("\n%.0f %% of the workers at work\n" % at_work)
+    return at_work
+
+
 def print_ways(program, searches):
     for title, words in searches:
         print("%s, million instructions\n\n| workers | from first to last | first process | workers together | at work |\n|---|---|---|---|---|" % title)
@@ -72,8 +121,11 @@ def print_ways(program, searches):
 
 
 def main():
-    program, rest = sys.argv[1], [w for w in sys.argv[2:] if w not in ("--quick", "--way")]
+    program, rest = sys.argv[1], [w for w in sys.argv[2:] if w not in ("--quick", "--way", "--thousand")]
     searches = [("the search", " ".join(rest))] if rest else SEARCHES[:1] if "--quick" in sys.argv[2:] else SEARCHES
+    if "--thousand" in sys.argv[2:]:
+        thousand(program)
+        return
     if "--way" in sys.argv[2:]:
         print_ways(program, searches)
         return

@@ -21,6 +21,7 @@ enum { ITEMS = 12, MOST = 64, BAD = 7, DEADLY = 9 };
 /* A message that waits for this process, or that it has sent. */
 struct letter {
     int peer;
+    const void *copy; /* where the message stood that was sent */
     size_t n;
     struct ss_team_message head;
     char data[sizeof(struct ss_error)];
@@ -50,7 +51,7 @@ static int send_letter(int to, const void *data, size_t n)
     if (post.gone && to == post.gone)
         return -1;
     CU_ASSERT_FATAL(n >= sizeof l->head);
-    *l = (struct letter){.peer = to, .n = n};
+    *l = (struct letter){.peer = to, .copy = data, .n = n};
     memcpy(&l->head, data, sizeof l->head);
     memcpy(l->data, (const char *)data + sizeof l->head,
            n - sizeof l->head <= sizeof l->data ? n - sizeof l->head : 0);
@@ -570,6 +571,26 @@ static void test_refused(void)
     }
 }
 
+/* What all are told is copied once: processes are many, and answers long. A dead one gets nothing. */
+static void test_told(void)
+{
+    struct ss_team *team = open_team(0, 5);
+    const struct ss_team_message done = {.kind = SS_TEAM_DONE, .list = 1, .item = 7};
+    const long answers[2] = {3, 4};
+    int before = post.nsent;
+    post.gone = 2;
+    ss_team_tell(team, &done, answers, sizeof answers);
+    CU_ASSERT_EQUAL_FATAL(post.nsent, before + 3);
+    CU_ASSERT(ss_team_is_dead(team, 2) && !ss_team_is_dead(team, 1) && !ss_team_is_dead(team, 4));
+    static const int peers[] = {1, 3, 4};
+    for (int i = 0; i < 3; i++) {
+        const struct letter *l = &post.sent[before + i];
+        CU_ASSERT(l->peer == peers[i] && l->head.item == 7 && !memcmp(l->data, answers, sizeof answers));
+        CU_ASSERT_PTR_EQUAL(l->copy, post.sent[before].copy);
+    }
+    ss_team_close(team, 0, NULL);
+}
+
 SUITE(team)
 {
     CU_TestInfo tests[] = {{"who has a team", test_alone},
@@ -581,6 +602,7 @@ SUITE(team)
                            {"processes die", test_dead},
                            {"the first process dies", test_first_dead},
                            {"a list is refused", test_refused},
+                           {"what all are told", test_told},
                            CU_TEST_INFO_NULL};
     return suite_run("team", NULL, NULL, tests);
 }

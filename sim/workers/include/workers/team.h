@@ -41,10 +41,11 @@ struct ss_team_ready {
 
 /* Sends a message with data[n] behind it. A dead receiver gets nothing. */
 void ss_team_send(struct ss_team *team, int to, const struct ss_team_message *m, const void *data, size_t n);
+/* Sends a message of the first process to all others. */
+void ss_team_tell(struct ss_team *team, const struct ss_team_message *m, const void *data, size_t n);
 /* Takes a message. Returns 1, with *data valid until the next call, or 0 for no message. Messages of dead
  * processes are dropped. The call also says from time to time that this process lives, and looks who died. */
 int ss_team_take(struct ss_team *team, int *from, struct ss_team_message *m, const void **data, size_t *n);
-int ss_team_size(const struct ss_team *team);
 /* Returns 1 when a process is known to be dead. */
 int ss_team_is_dead(const struct ss_team *team, int rank);
 /* Returns the number of the next list, equal in all processes. */
