@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "import/command.h"
 #include "import/hydra.h"
+#include "import/launcher.h"
 #include "import/sandbox.h"
 #include "stepsim/flags.h"
 
@@ -395,6 +396,30 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
     return take_words(x, c, out, err);
 }
 
+/* Refuses a misspelt option in a line "#SBATCH --ntasks-per-node=8", which sbatch would refuse. */
+static int check_lines(const char *text, const char *script, struct ss_error *err)
+{
+    static const char mark[] = "#SBATCH ";
+    char word[96], near[64];
+    int number = 1;
+
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL, number++) {
+        const char *end = line + strcspn(line, "\n");
+        for (const char *p = strncmp(line, mark, sizeof mark - 1) ? end : line + sizeof mark - 1; p < end;
+             p += strspn(p, " \t\r")) {
+            const size_t n = strcspn(p, " \t\r\n");
+            snprintf(word, sizeof word, "%.*s", (int)n, p);
+            if (word[0] == '#')
+                break;
+            if (ss_launcher_misspells("sbatch", word, near))
+                return ss_fail(err, SS_ERR_INPUT, script, number,
+                               "sbatch has no option %s" SS_HINT "did you mean %s?", word, near);
+            p += n;
+        }
+    }
+    return SS_OK;
+}
+
 /* Collects what is known before the script runs. */
 static int begin(struct launch *x, const struct ss_launch *l, const char *text, struct ss_notes *notes,
                  struct ss_error *err)
@@ -402,6 +427,7 @@ static int begin(struct launch *x, const struct ss_launch *l, const char *text, 
     const char *slash = strrchr(l->script, '/');
 
     *x = (struct launch){.l = l, .text = text, .name = slash ? slash + 1 : l->script, .notes = notes};
+    SS_TRY(check_lines(text, l->script, err));
     ss_launch_batch(text, &l->cluster, &x->batch);
     return make_environment(x) ? ss_nomem(err) : SS_OK;
 }

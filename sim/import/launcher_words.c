@@ -239,6 +239,16 @@ static const struct option *option_like(const struct chain *x, const char *text,
     return found;
 }
 
+bool ss_launcher_misspells(const char *launcher, const char *word, char near[64])
+{
+    struct chain x = {.layer = SS_LAYER_BATCH};
+    const size_t n = strcspn(word, "=");
+    int far;
+
+    ss_copy(x.name, sizeof x.name, launcher);
+    return word[0] == '-' && !option_of(&x, word, n) && option_like(&x, word, n, near, &far);
+}
+
 static int bad(const struct chain *x, size_t i, const char *value, struct ss_error *err)
 {
     const struct ss_word *w = &x->words->w[i];

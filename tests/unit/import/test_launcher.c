@@ -208,6 +208,12 @@ static void test_forms(void)
         /* lines for the scheduler */
         {"#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n", "srun python", 4, 8, NULL},
         {"#SBATCH --ntasks=32\n", "srun python", 4, 8, NULL},
+        {"#SBATCH --nodes=4\n#SBATCH --ntaks-per-node=8\n", "srun python", 0, 0,
+         "sbatch has no option --ntaks-per-node=8"},
+        {"#SBATCH -J a --noeds 4\n", "srun python", 0, 0, "sbatch has no option --noeds"},
+        {"#SBATCH --job-name=a -N 2 # --noeds\n#SBATCH --ntasks-per-node=8 --mem=0 --gpu-bind=none "
+         "--ntasks-per-core 1 --no-requeue\n",
+         "srun python", 2, 8, NULL},
         {"#SBATCH -N 4 --ntasks-per-node=8\n", "srun -n 16 python", 2, 8, NULL},
         {"#SBATCH -N 4 --gpus-per-node=8\n", "python", 4, 8, "as many processes as it is given"},
         {"#SBATCH -N 4 --gpus-per-node=8\n", "srun -n 64 python", 0, 0, "16 processes a node"},

@@ -49,6 +49,9 @@ struct ss_launchers {
  * modelled). */
 int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, int strict,
                       struct ss_launchers *out, struct ss_error *err);
+/* Returns whether a word, "--nodes=4", is no option of a launcher, but like one of those that say how many processes start where, whose name
+ * goes to `near`. */
+bool ss_launcher_misspells(const char *launcher, const char *word, char near[64]);
 /* launcher_variables.c: fills c->set from variables that the launcher gives, "NCCL_NVLS_ENABLE=0", "mpirun -x", "srun --export", and notes those
  * that are obeyed, and those that are not modelled. */
 void ss_launcher_variables(const struct ss_words *words, struct ss_command *c, struct ss_notes *notes);
