@@ -146,8 +146,8 @@ static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops
     return most;
 }
 
-/* Returns the autograd calls for graphs: one each way for the graph of a layer (Megatron core's
- * cuda_graphs.py, Transformer Engine's graph.py), one in all for the graph of the iteration. */
+/* Returns the autograd calls for graphs: one each way for the graph of a layer, whose parts Transformer Engine's graphs hold together
+ * (Megatron core's cuda_graphs.py, Transformer Engine's graph.py), none for the graph of the iteration. */
 static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *ops)
 {
     unsigned parts = 0;
@@ -156,7 +156,7 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
         return 0;
     for (int i = 0; i < ops->n; i++)
         parts |= in_graph(c, ops, &ops->op[i]) ? graph_part(ops, &ops->op[i]) : 0;
-    if (parts && c->job->graphs.scope == 0)
+    if (parts && (c->job->graphs.scope == 0 || c->job->graphs.impl == SS_GRAPHS_TE))
         return ss_host_call(c);
     for (; parts; parts &= parts - 1)
         n++;

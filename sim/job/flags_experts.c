@@ -248,7 +248,8 @@ SS_FLAG_CALLED(cuda_graph_scope)
         (words & SS_GRAPH_WORD_MAMBA ? SS_GRAPH_MAMBA : 0u) |
         (words & (SS_GRAPH_WORD_MLP | SS_GRAPH_WORD_MOE) ? SS_GRAPH_MLP : 0u) |
         (words & (SS_GRAPH_WORD_MOE | SS_GRAPH_WORD_ROUTER | SS_GRAPH_WORD_PREPROCESS) ? SS_GRAPH_ROUTER
-                                                                                       : 0u);
+                                                                                       : 0u) |
+        (words & SS_GRAPH_WORD_PREPROCESS ? SS_GRAPH_PREPROCESS : 0u);
     asked->graph_scope_given = 1;
     return SS_OK;
 }

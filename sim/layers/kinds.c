@@ -61,6 +61,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
         const struct ss_mixer *mixer = mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row;
         const struct ss_mlp *mlp = mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS];
         out->graph = mixer == &ss_mixer_no_mixer ? mlp->graph : mixer->graph ? mixer->graph : SS_GRAPH_ATTN;
+        ss_op_graph_copies(out, s,
+                           (unsigned)(mixer == &ss_mixer_no_mixer ? 0 : out->graph) | (unsigned)mlp->graph);
         branch(out, s, mixer->operators, mixer == &ss_mixer_no_mixer);
         branch(out, s, mlp->operators, mlp == &ss_mlp_none);
         if (encoder)

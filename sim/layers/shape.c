@@ -97,6 +97,8 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
     s->by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
     s->split = ss_shape_splits(stack);
     s->rope_fused = ss_job_fuses_qkv_rope(job, stack);
+    if (job->graphs.impl == SS_GRAPHS_TE)
+        s->graphs = job->graphs.scope ? job->graphs.scope : ~0u;
     s->compiled = stack->compiled > 0;
     s->wgrad_fused = stack->fused_wgrad_accumulation > 0 && !job->wgrad_apart;
     s->fills = job->deterministic;
@@ -159,6 +161,7 @@ int ss_tower_init(struct ss_tower *t, const struct ss_shape *text, int encoder, 
     s->gemm_precision = s->storage_precision;
     s->attention_dropout = s->hidden_dropout = 0;
     s->tp_comm_overlap = s->fp8_attention = s->by_operator = s->weights_turned = s->rope_fused = 0;
+    s->graphs = 0;
     s->reserved_sms = 0;
     return 1;
 }

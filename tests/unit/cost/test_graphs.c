@@ -14,6 +14,7 @@ static void calls(const char *flags, int kind, double out[2])
 
     h100_layer(&l, kind, "megatron-2407", flags);
     l.stack.host_operator = CALL;
+    l.stack.host_group = 0;
     struct ss_layer_cost cost = h100_cost(&l, SS_RECOMPUTE_NONE);
     for (int i = 0; i < 2; i++)
         out[i] = round(cost.host[i] / CALL);
@@ -94,6 +95,55 @@ static void test_ring(void)
     }
 }
 
+#define BOTH "moe_router moe_preprocess"
+
+/* A graph of Transformer Engine's has memory of its own: its input is copied there, a mask of a byte for each query and key is filled with
+ * zeros and copied, and so are the gradients of what it returns: of copies on their way where it permutes. */
+static void test_copies(void)
+{
+    static const char moe[] = "--seq 4096 --mbs 1 --gbs 64 --bf16 --ep 8 " MIXTURE;
+    static const char te[] = "--cuda-graph-impl transformer_engine --cuda-graph-scope ";
+    const double x = 8192. * 4096 * 2, y = x / 2, map = 4. * 4096 * 8, sent = 2. * 4096;
+    const struct {
+        const char *job, *impl, *scope;
+        int kind;
+        double forward, backward; /* bytes */
+        int launches[2];
+    } rows[] = {
+        {LLAMA, te, "full", DENSE, 2 * x + 3. * 8192 * 8192, 2 * x, {3, 1}},
+        {LLAMA, te, "mlp", DENSE, 2 * x, 2 * x, {1, 1}},
+        {moe, te, "attn moe_router", MOE, 2 * y + 3. * 4096 * 4096, 2 * (2 * y + map), {3, 3}},
+        {moe, te, "moe_router", MOE, 2 * y, 2 * (2 * y + map), {1, 3}},
+        {moe,
+         te,
+         BOTH " --moe-token-dispatcher-type alltoall",
+         MOE,
+         2 * y,
+         2 * (y + sent * (4096 * 2 + 4)),
+         {1, 3}},
+        {moe, te, BOTH " --moe-token-dispatcher-type flex", MOE, 2 * y, 2 * (2 * y + map), {1, 3}},
+        {LLAMA, "--cuda-graph-impl local", "", DENSE, 0, 0, {0, 0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct h100_layer l;
+        char flags[512];
+        snprintf(flags, sizeof flags, "%s %s%s", rows[i].job, rows[i].impl, rows[i].scope);
+        h100_layer(&l, rows[i].kind, "megatron-2407", flags);
+        const struct ss_token_spread spread = {.copies = 2, .hottest = 1, .expert_copies = sent, .source = 1};
+        if (l.job.model.num_experts)
+            ss_shape_experts(&l.c.shape, &l.job, &spread);
+        ss_layer_operators(rows[i].kind, &l.c.shape, &l.ops);
+        const struct ss_op *op = &l.ops.op[0];
+        CU_ASSERT_EQUAL(strcmp(op->name, "graph copies") == 0, rows[i].forward > 0);
+        if (rows[i].forward <= 0)
+            continue;
+        CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, rows[i].forward, 0.5);
+        CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, rows[i].backward, 0.5);
+        CU_ASSERT(op->forward_launches == rows[i].launches[0] &&
+                  op->backward_launches == rows[i].launches[1]);
+    }
+}
+
 static void test_taken(void)
 {
     static const char *const rows[] = {
@@ -159,9 +209,12 @@ static void test_refused(void)
 
 SUITE(graphs)
 {
-    CU_TestInfo tests[] = {
-        {"calls", test_calls},          {"experts of any number of tokens", test_any_tokens},
-        {"steps of a ring", test_ring}, {"refused", test_refused},
-        {"taken", test_taken},          CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"calls", test_calls},
+                           {"experts of any number of tokens", test_any_tokens},
+                           {"steps of a ring", test_ring},
+                           {"refused", test_refused},
+                           {"taken", test_taken},
+                           {"copies", test_copies},
+                           CU_TEST_INFO_NULL};
     return suite_run("graphs", h100_open, h100_close, tests);
 }

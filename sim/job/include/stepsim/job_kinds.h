@@ -96,8 +96,14 @@ enum ss_packed_law {
  * in order, where the next row begins when a document does not fit. */
 enum ss_packed_algorithm { SS_PACKED_SHUFFLE, SS_PACKED_DECREASING, SS_PACKED_IN_ORDER };
 /* Parts of a layer that CUDA graphs may hold: attention with its norms, router with the counts, the dense MLP and shared
- * experts, layers of Mamba. */
-enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4, SS_GRAPH_MAMBA = 8 };
+ * experts, layers of Mamba; the permutation behind the router belongs to it. */
+enum ss_graph_part {
+    SS_GRAPH_ATTN = 1,
+    SS_GRAPH_ROUTER = 2,
+    SS_GRAPH_MLP = 4,
+    SS_GRAPH_MAMBA = 8,
+    SS_GRAPH_PREPROCESS = 16
+};
 enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
 /* What Muon makes orthogonal where tensor ranks share a matrix: the part of each rank; the whole matrix,
  * gathered on each rank; or the matrix in parts, whose products are summed over the ranks. */

@@ -277,6 +277,8 @@ void ss_op_streams_contract(struct ss_ops *ops, const struct ss_shape *s);
 void ss_op_weight_casts(struct ss_ops *ops);
 /* Appends to a finished list the kernels that fill fresh memory under torch.use_deterministic_algorithms. */
 void ss_op_fill(struct ss_ops *ops, const struct ss_shape *s);
+/* Appends the copies into and out of a CUDA graph that holds these parts (enum ss_graph_part) of a layer. */
+void ss_op_graph_copies(struct ss_ops *ops, const struct ss_shape *s, unsigned parts);
 /* Sets which operators recompute by operator repeats (SS_MODULE_OPERATORS), and what the layer keeps of the
  * others. */
 void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s);

@@ -62,6 +62,7 @@ struct ss_shape {
     int fills; /* PyTorch fills tensors before kernels write them (torch.use_deterministic_algorithms) */
     int deterministic;   /* the backward of attention is deterministic */
     int by_operator;     /* recompute is by operator */
+    unsigned graphs;     /* enum ss_graph_part: parts of a layer in Transformer Engine's CUDA graphs */
     int attention;       /* enum ss_attention: flash, fused or unfused */
     int fp8_attention;   /* fused attention multiplies in mxfp8 */
     int dsa_kernels;     /* enum ss_dsa_kernels: of sparse attention */
