@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 
-enum { CHAINS = 1024, MOST_BYTES = 64 << 20 };
+enum { CHAINS = 1024, MOST_BYTES = 64 << 20 }; /* CHAINS: at first */
 
 struct item {
     struct ss_cache_key key;
@@ -21,13 +21,22 @@ struct ss_cache {
     size_t bytes;
     uint64_t now; /* number of questions so far */
     struct ss_cache_counts counts;
-    struct item *chain[CHAINS];
+    size_t nitems, nchains;
+    struct item **chain;
 };
 
 int ss_cache_open(struct ss_cache **out, struct ss_error *err)
 {
-    *out = ss_calloc(1, sizeof **out);
-    return *out ? SS_OK : ss_nomem(err);
+    struct ss_cache *cache = ss_calloc(1, sizeof *cache);
+    SS_NEED(cache, err);
+    cache->nchains = CHAINS;
+    cache->chain = ss_calloc(CHAINS, sizeof *cache->chain);
+    if (cache->chain) {
+        *out = cache;
+        return SS_OK;
+    }
+    free(cache);
+    return ss_nomem(err);
 }
 
 /* Takes an item off its chain; `link` is the chain's pointer to it. */
@@ -36,21 +45,25 @@ static void drop(struct ss_cache *cache, struct item **link)
     struct item *item = *link;
     *link = item->next;
     cache->bytes -= item->bytes;
+    cache->nitems--;
     item->destroy(item->thing);
     free(item);
 }
 
 void ss_cache_close(struct ss_cache *cache)
 {
-    for (int i = 0; cache && i < CHAINS; i++)
+    if (!cache)
+        return;
+    for (size_t i = 0; i < cache->nchains; i++)
         while (cache->chain[i])
             drop(cache, &cache->chain[i]);
+    free(cache->chain);
     free(cache);
 }
 
 static struct item **find(struct ss_cache *cache, struct ss_cache_key key)
 {
-    struct item **link = &cache->chain[key.a % CHAINS];
+    struct item **link = &cache->chain[key.a % cache->nchains];
     while (*link && ((*link)->key.a != key.a || (*link)->key.b != key.b))
         link = &(*link)->next;
     return link;
@@ -67,17 +80,43 @@ void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key)
     return item->thing;
 }
 
-/* Drops the untaken item that was unused for the longest time; returns 0 when every item is taken. */
+/* Drops the untaken items that were unused for the longest time: the oldest one, and others of the oldest eighth of all questions since,
+ * so that few of many items ask for a look at all of them. Returns 0 when every item is taken. */
 static int drop_oldest(struct ss_cache *cache)
 {
-    struct item **oldest = NULL;
-    for (int i = 0; i < CHAINS; i++)
-        for (struct item **link = &cache->chain[i]; *link; link = &(*link)->next)
-            if (!(*link)->taken && (!oldest || (*link)->asked < (*oldest)->asked))
-                oldest = link;
-    if (oldest)
-        drop(cache, oldest);
-    return oldest != NULL;
+    uint64_t oldest = cache->now + 1;
+    for (size_t i = 0; i < cache->nchains; i++)
+        for (const struct item *item = cache->chain[i]; item; item = item->next)
+            oldest = !item->taken && item->asked < oldest ? item->asked : oldest;
+    if (oldest > cache->now)
+        return 0;
+    oldest += (cache->now - oldest) / 8;
+    for (size_t i = 0; i < cache->nchains; i++)
+        for (struct item **link = &cache->chain[i]; *link;) {
+            if (!(*link)->taken && (*link)->asked <= oldest)
+                drop(cache, link);
+            else
+                link = &(*link)->next;
+        }
+    return 1;
+}
+
+/* Doubles the chains. Without memory they get longer. */
+static void grow(struct ss_cache *cache)
+{
+    const size_t n = 2 * cache->nchains;
+    struct item **chain = ss_calloc(n, sizeof *chain);
+    if (!chain)
+        return;
+    for (size_t i = 0; i < cache->nchains; i++)
+        for (struct item *item = cache->chain[i], *next; item; item = next) {
+            next = item->next;
+            item->next = chain[item->key.a % n];
+            chain[item->key.a % n] = item;
+        }
+    free(cache->chain);
+    cache->chain = chain;
+    cache->nchains = n;
 }
 
 int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, size_t bytes,
@@ -88,14 +127,18 @@ int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, s
         return -1;
     while (cache->bytes + bytes > MOST_BYTES && drop_oldest(cache)) {
     }
+    if (cache->nitems > cache->nchains)
+        grow(cache);
+    struct item **first = &cache->chain[key.a % cache->nchains];
     *item = (struct item){.key = key,
                           .thing = thing,
                           .destroy = destroy,
                           .bytes = bytes,
                           .asked = ++cache->now,
                           .taken = 1,
-                          .next = cache->chain[key.a % CHAINS]};
-    cache->chain[key.a % CHAINS] = item;
+                          .next = *first};
+    *first = item;
+    cache->nitems++;
     cache->bytes += bytes;
     cache->counts.put++;
     return 0;

@@ -411,6 +411,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->set->ahead = out->host_ahead =
         ss_rank_runs_ahead(in->job, in->stack, in->schedule->stages, in->schedule->p2p);
     out->set->apart = in->schedule->p2p != SS_P2P_ASYNC;
+    if (!status)
+        out->set->keeper = ss_layer_keeper_of(in->keeper, &c);
     if (like && !ss_experts_loads_by_layer(in->job)) /* otherwise each stage has its own loads */
         out->set->like = like->set;
     for (int k = 0; k < in->schedule->chunks && !status; k++) {
@@ -427,6 +429,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         issue_build(in, out);
     out->set->c = NULL; /* the context ends with this function */
     out->set->like = NULL;
+    out->set->keeper.cache = NULL;
     if (status)
         return status;
     const struct ss_optimizer_shards shards = optimizer_shards(in, &c);

@@ -286,6 +286,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
     int unlike = plan->uneven || site.ep.spread.uneven;
     int kernels = plan->experts && (unlike || plan->job->moe.overlap);
     in.any_order = 1;
+    in.keeper = &b->keeper;
     in.pairs = exact && !unlike;
     all->loose |= all->even || (kernels && !unlike) || (!exact && is_ordered(plan));
     site.pace = site.own_pace = pace;
@@ -414,6 +415,7 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
     double pace = pace_of(b);
+    ss_plan_keep_layers(b);
     struct priced before = {.site = {.stage = -1}};
     struct ss_stage_bounds stage;
     double way[2] = {0}, whole[2] = {0};

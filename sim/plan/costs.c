@@ -73,6 +73,13 @@ struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct
                                   .with_steps = plan->level > SS_LEVEL_CHUNK};
 }
 
+void ss_plan_keep_layers(struct ss_plan_builder *b)
+{
+    const struct ss_plan *plan = b->plan;
+    b->keeper =
+        ss_layer_keeper(b->options->cache, plan->job, plan->stack, ss_platform_card(plan->platform), &b->net);
+}
+
 /* Returns an earlier cost at an equal site on a stage that is alike; -1: there is none. */
 static int find_like(const struct ss_plan_builder *b, const struct ss_cost_input *in,
                      const struct ss_rank_site *site)
@@ -88,8 +95,9 @@ static int find_like(const struct ss_plan_builder *b, const struct ss_cost_input
 static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site, int *index,
                      struct ss_error *err)
 {
-    const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
+    struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_site even = *site;
+    in.keeper = &b->keeper;
     even.pace = even.own_pace = 1;
     for (int i = b->ncosts - 1; i >= 0; i--)
         if (b->costs[i].site.stage == site->stage && ss_rank_site_equal(&b->costs[i].site, site)) {
@@ -145,6 +153,7 @@ int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err)
     int rc = SS_OK;
     b->cost_of = ss_calloc((size_t)b->plan->nclasses, sizeof *b->cost_of);
     SS_NEED(b->cost_of, err);
+    ss_plan_keep_layers(b);
     for (int c = 0; c < b->plan->nclasses && !rc; c++)
         rc = class_cost(b, c, err);
     return rc;

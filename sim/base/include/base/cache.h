@@ -60,6 +60,7 @@ enum ss_cache_kind {
     SS_CACHE_BANDS,
     SS_CACHE_PACE,
     SS_CACHE_LOAD,
+    SS_CACHE_LAYER,
     SS_CACHE_HASH,
     SS_CACHE_JSON,
     SS_CACHE_REPLAY,

@@ -4,6 +4,7 @@
 #define SS_COST_LAYER_SET_H
 
 #include "cost/cost.h"
+#include "cost/layer_kept.h"
 #include "cost/rank_cost.h"
 #include "layers/kinds.h"
 
@@ -45,6 +46,7 @@ struct ss_layer_set {
     const struct ss_cost_context *c; /* NULL after the last chunk is added */
     /* set of another stage with equal layers, whose parts are copied while chunks are added; NULL: none */
     const struct ss_layer_set *like;
+    struct ss_layer_keeper keeper; /* of the rank's layers, while chunks are added */
     const struct ss_card *card;
     int with_steps;
     double fixed; /* s of the host before each F, B and I */

@@ -6,6 +6,7 @@
 #ifndef SS_COST_RANK_COST_H
 #define SS_COST_RANK_COST_H
 
+#include "base/cache.h"
 #include "comm/collective.h"
 #include "cost/steps.h"
 #include "layers/stages.h"
@@ -13,12 +14,20 @@
 #include "stepsim/load.h"
 #include "stepsim/schedule.h"
 
-struct ss_cache;
-
 struct ss_job;
 struct ss_stack;
 
 struct ss_layer_set;
+
+/* What costs of layers are kept by. cache NULL: none are. */
+struct ss_layer_keeper {
+    struct ss_cache *cache;
+    struct ss_cache_key key;
+};
+/* Makes the keeper of a job, of which ranks have their own (ss_layer_keeper_of). It borrows the cache, which may be NULL. */
+struct ss_layer_keeper ss_layer_keeper(struct ss_cache *cache, const struct ss_job *job,
+                                       const struct ss_stack *stack, const struct ss_card *card,
+                                       const struct ss_net *net);
 
 /* Inputs that all ranks of a job share. */
 struct ss_cost_input {
@@ -32,6 +41,7 @@ struct ss_cost_input {
     int with_steps; /* 1: layer level */
     /* 1: for whatever order of slots, so these make no stages differ; with `pairs` those of any two chunks are built */
     int any_order, pairs;
+    const struct ss_layer_keeper *keeper; /* of the costs of layers; NULL: none are kept */
 };
 
 /* Inputs by which the costs of two ranks differ. */

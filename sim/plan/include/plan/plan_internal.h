@@ -66,6 +66,7 @@ struct ss_plan_builder {
     uint64_t *nearer; /* [world_size]: colours after two steps fewer */
     int *odd, nodd;   /* ranks whose flows in collectives differ from those of their class's representative */
     /* costs */
+    struct ss_layer_keeper keeper;
     struct ss_cost_entry *costs;
     int ncosts;
     int *cost_of; /* [nclasses]: entry of costs */
@@ -176,6 +177,8 @@ struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int 
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
 /* Returns the inputs that all ranks share. */
 struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct ss_net *net);
+/* Sets the builder's keeper of costs of layers. */
+void ss_plan_keep_layers(struct ss_plan_builder *b);
 /* rank_pace.c: paces of GPUs that differ for good; does nothing without a spread. */
 int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err);  /* before classes */
 int ss_plan_pace_build(struct ss_plan_builder *b, struct ss_error *err); /* after the costs are known */
