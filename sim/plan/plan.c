@@ -176,7 +176,6 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     plan->dp = ss_job_dp(job, plan->world_size);
     plan->microbatches = ss_job_microbatches(job, plan->world_size);
     plan->padded_vocab = ss_model_padded_vocab(&job->model, job->vocab_divisible_by, job->tp);
-    plan->parameters = ss_model_parameters(&job->model, plan->padded_vocab);
     const int size[SS_AXIS_COUNT] = {job->tp, job->cp, 1, plan->dp, job->pp};
     SS_TRY(ss_ranks_init(&plan->ranks, job->rank_order, size, err));
     if (plan->ranks.world_size != plan->world_size)
@@ -248,6 +247,7 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_model_flops flops =
         ss_model_flops_of(b->plan->job, b->plan->stack, b->plan->schedule, b->plan->padded_vocab);
+    b->plan->parameters = ss_model_parameters(&b->plan->job->model, b->plan->padded_vocab);
     b->plan->model_flops = flops.model;
     b->plan->model_flops_causal = flops.causal;
     b->plan->hardware_flops = flops.hardware;

@@ -152,6 +152,104 @@ static void test_kept(void)
     ss_cache_close(cache);
 }
 
+/* A value of a flag, by chance. */
+static void add_flag(uint64_t *seed, char *words, size_t size, const char *const *choice, int n)
+{
+    *seed = ss_mix64(*seed + 1);
+    ss_append(words, size, " %s", choice[*seed % (uint64_t)n]);
+}
+#define ADD(...)                                                                                             \
+    add_flag(&seed, words, sizeof words, (const char *const[]){__VA_ARGS__},                                 \
+             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* A layout by chance; 0: the framework refuses it. */
+static struct ss_scenario *open_layout(uint64_t seed)
+{
+    char words[1024] = "--bf16 --nodes 8";
+    struct ss_scenario *s = NULL;
+    struct ss_request r;
+    struct ss_error err;
+    ADD("--platform h100", "--platform h800", "--platform gb200");
+    ADD("--model qwen3-30b-a3b --ep 4", "--model qwen3-30b-a3b --ep 8", "--model llama3.1-8b",
+        "--model deepseek-v3 --ep 8");
+    ADD("", "", "--stack nanotron-2025", "--stack megatron-lm-2025", "--stack pytorch-2026",
+        "--stack megatron-bridge-26.08");
+    ADD("--tp 1", "--tp 2", "--tp 2 --sequence-parallel", "--tp 4 --sequence-parallel --tp-comm-overlap",
+        "--tp 2 --etp 1 --sequence-parallel");
+    ADD("", "", "--cp 2");
+    ADD("--pp 1", "--pp 2", "--pp 4", "--pp 2 --decoder-last-pipeline-num-layers 13", "--pp 4 --vp 2");
+    ADD("--seq 4096 --mbs 1", "--seq 4096 --mbs 2", "--seq 2048 --mbs 1");
+    ADD("--gbs 128", "--gbs 256");
+    ADD("", "--recompute full", "--recompute selective",
+        "--recompute-granularity full --recompute-method block --recompute-num-layers 2");
+    ADD("", "", "--fsdp full", "--use-distributed-optimizer", "--no-gradient-accumulation-fusion");
+    ADD("", "", "--moe-load zipf:0.5", "--distribute-saved-activations", "--attention-dropout 0.1",
+        "--spread 0");
+    ss_request_init(&r);
+    int rc = ss_request_read_text(&r, words, strlen(words), "job", &err);
+    if (!rc)
+        rc = ss_scenario_build(&r, NULL, &s, &err);
+    ss_request_free(&r);
+    return rc ? NULL : s;
+}
+
+/* Layouts by chance that share a cache, costs of layers in it, have the bounds of those without one, to the last bit. */
+static void test_layers(void)
+{
+    struct ss_cache *cache;
+    int seen = 0;
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (uint64_t seed = 0; seed < 3000 && seen < 300; seed++) {
+        struct ss_scenario *s = open_layout(seed << 32);
+        struct ss_plan_bounds with, without;
+        if (!s)
+            continue;
+        int rc = ss_plan_bounds_find(s->job, s->stack, s->platform, seen % 2, NULL, &without, NULL);
+        CU_ASSERT_EQUAL(ss_plan_bounds_find(s->job, s->stack, s->platform, seen % 2, cache, &with, NULL), rc);
+        CU_ASSERT(rc || !memcmp(&with, &without, sizeof with));
+        seen++;
+        ss_scenario_free(s);
+    }
+    CU_ASSERT_EQUAL(seen, 300);
+    ss_cache_close(cache);
+}
+
+/* Layers of jobs that differ in stages, replicas or the batch alone are the same; of others not. */
+static void test_keepers(void)
+{
+    static const struct {
+        const char *words;
+        int same;
+    } others[] = {{"--pp 2", 1},
+                  {"--gbs 256", 1},
+                  {"--nodes 32 --recompute full", 1},
+                  {"--mbs 4", 0},
+                  {"--tp 2 --sequence-parallel", 0},
+                  {"--seq 2048", 0},
+                  {"--ep 4", 0},
+                  {"--model qwen3-235b-a22b --pp 2", 0},
+                  {"--platform h100", 0},
+                  {"--stack megatron-lm-2025", 0},
+                  {"--recompute selective", 0}};
+    struct ss_scenario *s = open_job(MIXTURE);
+    struct ss_cache *cache;
+    const struct ss_net net = {0};
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    const struct ss_layer_keeper own =
+        ss_layer_keeper(cache, s->job, s->stack, ss_platform_card(s->platform), &net);
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {
+        char words[256];
+        snprintf(words, sizeof words, "%s%s", MIXTURE, others[i].words);
+        struct ss_scenario *o = open_job(words);
+        const struct ss_layer_keeper k =
+            ss_layer_keeper(cache, o->job, o->stack, ss_platform_card(o->platform), &net);
+        CU_ASSERT_EQUAL(k.key.a == own.key.a && k.key.b == own.key.b, others[i].same);
+        ss_scenario_free(o);
+    }
+    ss_scenario_free(s);
+    ss_cache_close(cache);
+}
+
 /* Groups of a mixture on 128 GPUs: four places for four stages; jobs that differ in layers and micro batch have the same tables. */
 static void test_places(void)
 {
@@ -207,9 +305,10 @@ static void test_order(void)
 
 SUITE(bounds)
 {
-    CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead}, {"messages", test_messages},
-                           {"group", test_group},   {"kept", test_kept},   {"places", test_places},
-                           {"order", test_order},   CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead},   {"messages", test_messages},
+                           {"group", test_group},   {"kept", test_kept},     {"places", test_places},
+                           {"order", test_order},   {"layers", test_layers}, {"keepers", test_keepers},
+                           CU_TEST_INFO_NULL};
     (void)argc;
     (void)argv;
     return suite_run("bounds", NULL, NULL, tests);
