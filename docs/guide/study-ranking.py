@@ -142,7 +142,7 @@ RULES = """
 | 8B wants TP x PP x CP near 4 and small TP | TP 1 or 2 and a product of 2 with bf16 and with fp8, as the two fastest that were measured |
 | 70B wants TP x PP x CP of 64 with PP 8 and small TP | TP 4 as they say, but PP 4 with two replicas: see below |
 | recompute only when memory forces it | of all pairs of layouts of 8B on 4 nodes that differ in nothing else, none is faster with it |
-| micro batch last | between the best layouts with micro batch 1, 2, 4 and 8 is less than between those with TP, PP or CP 1, 2, 4 and 8 |
+| micro batch last | between the best layouts with micro batch 1, 2, 4 and 8 is less than between those with TP or PP 1, 2, 4 and 8; with CP it is less again |
 
 `unit.search_rules` holds them.
 """
