@@ -168,7 +168,7 @@ COUNTED = (
     ("one configuration in process, GPT-3 175B on 64 GPUs", 2.5, "M instructions", in_process, "bench_sweep sweep LIST, 24 lines and 4"),
     ("8 workers at work, 8B on 2 nodes", 85, "> %", lambda b: eight_workers(b, 0), "python3 tests/bench/workers.py build/stepsim --way"),
     ("8 workers at work, 70B on 16 nodes", 85, "> %", lambda b: eight_workers(b, 1), "the same"),
-    ("1,000 workers at work, a million legal layouts, all predicted", 50, "> %", lambda b: [workers.thousand(b.stepsim)],
+    ("1,000 workers at work, a million legal layouts, all predicted", 50, "> %", lambda b: [workers.thousand(b.stepsim)[0]],
      "python3 tests/bench/workers.py build/stepsim --thousand"),
     ("layouts replayed over shown, 8B, 1B, 70B, 22B, 32B: the largest", 1.5, "", lambda b: [max(replayed(b, (0, 4)))], "bench_bounds --effort 0 4"),
     ("the same, 70B on GB200, mixtures and hybrid models", 1.5, "", lambda b: [max(replayed(b, (5, 11)))], "bench_bounds --effort 5 11"),

@@ -87,7 +87,7 @@ def way(program, words, workers):
 
 
 def thousand(program):
-    """Prints what a million layouts take. Returns how many of a thousand workers are at work, %."""
+    """Returns how many of a thousand workers are at work on a million layouts, %, and what these take, in instructions."""
     few, many = [], []
     for words, found in ((MILLION, few), (MILLION + ",on", many)):
         out = subprocess.run([program, "search", *words.split(), "--unconfirmed", "--json"], capture_output=True, check=True,
@@ -102,12 +102,16 @@ def thousand(program):
     sort *= math.log2(1e6) / math.log2(many[0])  # of each layout, and more where there are more of them
     last = fixed + 1e6 * (sort + first) + 1e3 * (walk + predictions)
     at_work = 100 * (fixed + 1e6 * (sort + first + walk + predictions)) / 1000 / last
+    return at_work, (("first process, whatever the layouts", fixed), ("and for each layout: sorts", sort), ("all else", first),
+                     ("workers, for each layout: walk and bound", walk), ("prediction", predictions), ("from first to last", last))
+
+
+def print_thousand(program):
+    at_work, rows = thousand(program)
     print("a million legal layouts, all predicted, by a thousand workers\n\n| | thousand instructions |\n|---|---|")
-    for what, n in (("first process, whatever the layouts", fixed), ("and for each layout: sorts", sort), ("all else", first),
-                    ("workers, for each layout: walk and bound", walk), ("prediction", predictions), ("from first to last", last)):
+    for what, n in rows:
         print("| %s | %.1f |" % (what, n / 1e3))
     print("\n%.0f %% of the workers at work\n" % at_work)
-    return at_work
 
 
 def print_ways(program, searches):
@@ -124,7 +128,7 @@ def main():
     program, rest = sys.argv[1], [w for w in sys.argv[2:] if w not in ("--quick", "--way", "--thousand")]
     searches = [("the search", " ".join(rest))] if rest else SEARCHES[:1] if "--quick" in sys.argv[2:] else SEARCHES
     if "--thousand" in sys.argv[2:]:
-        thousand(program)
+        print_thousand(program)
         return
     if "--way" in sys.argv[2:]:
         print_ways(program, searches)
