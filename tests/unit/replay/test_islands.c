@@ -26,21 +26,25 @@ static struct ss_board *replay(const struct ss_program *p, int in_order)
     return board;
 }
 
-static int same_boards(const struct ss_program *p, const struct ss_board *a, const struct ss_board *b)
+/* Where replicas are in lockstep, transfers end at one instant, and how far an error of one would go is told by which of them is served
+ * last: `lockstep` leaves this bound out. */
+static int same_boards(const struct ss_program *p, const struct ss_board *a, const struct ss_board *b,
+                       int lockstep)
 {
     size_t nc = (size_t)p->nclasses;
     return memcmp(&a->makespan, &b->makespan, sizeof a->makespan) == 0 && a->events == b->events &&
-           a->flows == b->flows && fabs(a->doublings - b->doublings) <= 1e-12 * (1 + b->doublings) &&
+           a->flows == b->flows &&
+           (lockstep || fabs(a->doublings - b->doublings) <= 1e-12 * (1 + b->doublings)) &&
            memcmp(a->accounts, b->accounts, nc * sizeof *a->accounts) == 0 &&
            memcmp(a->link_busy, b->link_busy, (size_t)p->nlinks * sizeof *a->link_busy) == 0 &&
            memcmp(a->event_s, b->event_s, ss_template_events(p) * sizeof *a->event_s) == 0;
 }
 
 /* The share of the events that were run apart, after a comparison; negative: it differs. */
-static double compare(const struct ss_program *p)
+static double compare(const struct ss_program *p, int lockstep)
 {
     struct ss_board *apart = replay(p, 0), *in_order = replay(p, 1);
-    int same = apart && in_order && same_boards(p, apart, in_order);
+    int same = apart && in_order && same_boards(p, apart, in_order, lockstep);
     double share = same ? (double)apart->events_apart / (double)apart->events : -1;
     CU_ASSERT(!in_order || in_order->events_apart == 0);
     ss_board_free(apart);
@@ -191,7 +195,7 @@ static void test_random(void)
     for (uint64_t seed = first_seed; seed < first_seed + nseeds; seed++) {
         struct fleet f;
         struct ss_program *p = fleet_program(seed, &f);
-        double share = compare(p);
+        double share = compare(p, f.alike);
         CU_ASSERT(share >= 0);
         if (share < 0)
             printf("\n  seed %llu differs\n", (unsigned long long)seed);
