@@ -33,7 +33,7 @@ $cc $flags -fsyntax-only tests/unit/test_walk.c $(printf '%s\n' $touched | grep 
 [ "$build" != - ] || exit 0
 
 # shellcheck disable=SC2046,SC2086
-$cc $flags -MM $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name data.c ! -name replay.c) |
+$cc $flags -MM $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name '*_without.c' ! -name data.c ! -name replay.c) |
     sed ':a; /\\$/ { N; s/\\\n//; ba }' > rules
 reached=$(for file in $touched; do grep -F " $file" rules || true; done | awk '{ print $2 }' | sort -u)
 mkdir objects
