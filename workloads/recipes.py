@@ -421,10 +421,13 @@ def release(folder, tag):
 
 
 def runs(row):
-    """Whether the GPUs of a row hold its layout, and its card has its precision: v0.6.0 has functions for fewer GPUs with the layout of more."""
+    """Whether the GPUs of a row hold its layout and share its batch, and its card has its precision: v0.6.0 has functions for fewer GPUs with the
+    layout or for more GPUs with the batch of others."""
     sizes = {c: int(row[c] or 1) for c in ("gpus", "tp", "pp", "cp", "ep", "etp")}
     experts = sizes["pp"] * sizes["ep"] * sizes["etp"]
-    fits = sizes["gpus"] % (sizes["tp"] * sizes["pp"] * sizes["cp"]) == 0 and sizes["gpus"] % experts == 0
+    replica = sizes["tp"] * sizes["pp"] * sizes["cp"]
+    fits = sizes["gpus"] % replica == 0 and sizes["gpus"] % experts == 0
+    fits = fits and int(row["gbs"] or 0) % (int(row["mbs"] or 1) * (sizes["gpus"] // replica)) == 0
     return ((fits or not row["gpus"]) and
             (row["gpu"] != "H100" or row["precision"] not in ("mxfp8", "nvfp4")))
 
