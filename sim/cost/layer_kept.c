@@ -27,8 +27,8 @@ struct ss_layer_keeper ss_layer_keeper(struct ss_cache *cache, const struct ss_j
         return keeper;
     keeper.cache = cache;
     leave_layout(&read);
-    if (!read.recompute
-             .distributed) { /* else the inputs of several layers are one; the layer itself is told what is recomputed */
+    /* The layer is told what is recomputed; distributed recompute alone makes the inputs of several layers one. */
+    if (!read.recompute.distributed) {
         read.recompute.method = 0;
         read.recompute.num_layers = 0;
         if (read.recompute.granularity == SS_RECOMPUTE_FULL)

@@ -57,7 +57,7 @@ static const struct option {
     {SLURM " flux", "--ntasks-per-core --tasks-per-core", PLAIN, NULL},
     {"bsub", "-R", SPAN, NULL},
     {"bsub", "-gpu", LSF_GPUS, NULL},
-    {MPI " horovodrun", "-np --np -n -c --num-proc", SS_COUNT_ALL, NULL},
+    {MPI " horovodrun", "-np --np -n --n -c --num-proc", SS_COUNT_ALL, NULL},
     {MPI, "-N -npernode --npernode -ppn --ppn -perhost --ntasks-per-node", SS_COUNT_NODE, NULL},
     {MPI, "-map-by --map-by", PER_NODE_MAP, NULL},
     {MPI, "-pernode --pernode", ONE_A_NODE, NULL},

@@ -178,6 +178,7 @@ static void test_forms(void)
         {"", "torchrun --nodes 2 --nproc_per_node 8", 0, 0, "torchrun has no option --nodes"},
         {"", "srun --node=2 --ntasks-per-nodes 8 python", 0, 0, "srun has no option --ntasks-per-nodes"},
         {"", "srun -N 2 --ntasks-per-node 8 --ntasks-per-core 1 --cpus-per-task 4 python", 2, 8, NULL},
+        {"", "mpirun --n 16 -npernode 8 python", 2, 8, NULL},
         {"", "mpirun -npp 16 python", 0, 0, "mpirun has no option -npp"},
         {"", "mpirun -np16 python", 0, 0, "mpirun has no option -np16"},
         {"", "mpirun -np 16 -npernodes 8 python", 0, 0, "mpirun has no option -npernodes"},
