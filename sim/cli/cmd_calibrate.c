@@ -125,29 +125,25 @@ static int write_stack(const struct ss_calibration *c, const struct ss_calibrate
                        const char *path, struct ss_error *err)
 {
     const char *slash = strrchr(path, '/');
-    struct cli_output out;
     char name[64];
+    int rc = SS_OK;
 
     snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
     if (strrchr(name, '.'))
         *strrchr(name, '.') = '\0';
-    SS_TRY(cli_output_begin(path, &out, err));
-    int rc = ss_calibration_write_stack(c, name[0] ? name : "calibrated", opt->stack, opt->platform,
-                                        out.stream, err);
-    return cli_output_end(&out, rc, err);
+    const char *stack = name[0] ? name : "calibrated";
+    CLI_WRITE(rc, path, ss_calibration_write_stack(c, stack, opt->stack, opt->platform, stream, err), err);
+    return rc;
 }
 
 static int write_all(const struct ss_calibration *c, const struct ss_calibrate_options *opt,
                      const struct cli_flags *flags, struct ss_error *err)
 {
     const char *stack_output = flags->calibrate.stack_output;
-    struct cli_output out;
     int rc = SS_OK, of_stack = 0;
 
-    if (flags->output[0]) {
-        SS_TRY(cli_output_begin(flags->output, &out, err));
-        rc = cli_output_end(&out, ss_calibration_write_platform(c, opt->platform, out.stream, err), err);
-    }
+    if (flags->output[0])
+        CLI_WRITE(rc, flags->output, ss_calibration_write_platform(c, opt->platform, stream, err), err);
     if (!rc && stack_output)
         rc = write_stack(c, opt, stack_output, err);
     SS_THEN(rc, flags->json ? ss_calibration_write_json(c, stdout, err)

@@ -34,31 +34,20 @@ static int plan(struct cli_flags *flags, const struct ss_sweep *vary, struct ss_
     return rc;
 }
 
-typedef int writer(const struct ss_capacity *plan, double width, FILE *out, struct ss_error *err);
-
-/* Writes a text or table, or by `draw` a picture or page. */
-static int write_file(const struct ss_capacity *c, const struct cli_flags *flags, const char *path,
-                      enum ss_capacity_form form, writer *draw, struct ss_error *err)
-{
-    const struct ss_display view = cli_view(flags);
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(path, &out, err));
-    int rc = draw ? draw(c, flags->pictures.width, out.stream, err)
-                  : ss_capacity_write(c, form, &view, out.stream, err);
-    return cli_output_end(&out, rc, err);
-}
-
 static int write_all(const struct ss_capacity *c, const struct cli_flags *flags, struct ss_error *err)
 {
-    int rc = flags->csv[0] ? write_file(c, flags, flags->csv, SS_CAPACITY_CSV, NULL, err) : SS_OK;
+    const struct ss_display view = cli_view(flags);
+    const double width = flags->pictures.width;
+    const enum ss_capacity_form form = flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT;
+    int rc = SS_OK;
 
-    if (!rc && flags->sweep.report[0])
-        rc = write_file(c, flags, flags->sweep.report, 0, ss_capacity_write_page, err);
-    if (!rc && flags->svg[0])
-        rc = write_file(c, flags, flags->svg, 0, ss_capacity_write_svg, err);
-    SS_THEN(rc, write_file(c, flags, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, NULL,
-                           err));
+    if (flags->csv[0])
+        CLI_WRITE(rc, flags->csv, ss_capacity_write(c, SS_CAPACITY_CSV, &view, stream, err), err);
+    if (flags->sweep.report[0])
+        CLI_WRITE(rc, flags->sweep.report, ss_capacity_write_page(c, width, stream, err), err);
+    if (flags->svg[0])
+        CLI_WRITE(rc, flags->svg, ss_capacity_write_svg(c, width, stream, err), err);
+    CLI_WRITE(rc, flags->output, ss_capacity_write(c, form, &view, stream, err), err);
     return rc;
 }
 

@@ -62,7 +62,6 @@ static int check(struct cli_flags *flags, struct ss_error *err)
     const struct ss_scenario *s = flags->in.scenario;
     struct ss_checked *c = calloc(1, sizeof *c);
     struct ss_measurement m;
-    struct cli_output out;
     struct ss_run run = {0};
     int rc = c ? measure(flags, s, &m, err) : SS_ERR_NOMEM;
 
@@ -70,8 +69,7 @@ static int check(struct cli_flags *flags, struct ss_error *err)
     SS_THEN(rc, ss_run_weighed(s, &flags->options.how.options, &run, err));
     SS_THEN(rc, ss_check(&run, &flags->options.how.options, &m,
                          flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS, c, err));
-    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
-    SS_THEN(rc, cli_output_end(&out, ss_check_write(c, &run, form_of(flags), &view, out.stream, err), err));
+    CLI_WRITE(rc, flags->output, ss_check_write(c, &run, form_of(flags), &view, stream, err), err);
     SS_THEN(rc, ss_check_status(c));
     ss_run_free(&run);
     free(c);
@@ -82,15 +80,13 @@ static int check_table(const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
-    struct cli_output out;
-    int status = 0;
+    int status = 0, rc = ss_files_add(cli_files(), flags->table, err);
 
-    SS_TRY(ss_files_add(cli_files(), flags->table, err));
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    int rc = ss_check_table(&flags->request, flags->table, &flags->options.how.options, &how, form_of(flags),
-                            &view, out.stream, &status, err);
-    SS_TRY(cli_output_end(&out, rc, err));
-    return status;
+    CLI_WRITE(rc, flags->output,
+              ss_check_table(&flags->request, flags->table, &flags->options.how.options, &how, form_of(flags),
+                             &view, stream, &status, err),
+              err);
+    return rc ? rc : status;
 }
 
 int cmd_check(struct cli_flags *f, struct ss_error *err)

@@ -101,43 +101,33 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
     return rc;
 }
 
-static int write_file(const struct sides *c, const char *path, enum ss_contrast_form form,
-                      struct ss_error *err)
+static int write_text(const struct sides *c, enum ss_contrast_form form, FILE *out, struct ss_error *err)
 {
-    struct cli_output out;
     const struct ss_display view = cli_view(c->flags);
 
-    SS_TRY(cli_output_begin(path, &out, err));
-    return cli_output_end(&out,
-                          c->traced
-                              ? ss_measured_write(&c->measured, form, out.stream, err)
-                              : ss_contrast_write(c->side, c->apart, c->n, form, &view, out.stream, err),
-                          err);
+    return c->traced ? ss_measured_write(&c->measured, form, out, err)
+                     : ss_contrast_write(c->side, c->apart, c->n, form, &view, out, err);
 }
 
-static int write_picture(const struct sides *c, struct ss_error *err)
+static int draw_bars(const struct sides *c, double width, FILE *out, struct ss_error *err)
 {
-    const double width = c->flags->pictures.width;
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(c->flags->svg, &out, err));
-    int rc = c->traced ? ss_measured_write_svg(&c->measured, width, out.stream, err)
-                       : ss_contrast_write_svg(c->side, c->apart, c->n, width, out.stream, err);
-    return cli_output_end(&out, rc, err);
+    return c->traced ? ss_measured_write_svg(&c->measured, width, out, err)
+                     : ss_contrast_write_svg(c->side, c->apart, c->n, width, out, err);
 }
 
-static int write_page(const struct sides *c, struct ss_error *err)
+static int draw_card(struct sides *c, FILE *out, struct ss_error *err)
 {
-    struct cli_output out;
+    int rc = SS_OK;
 
-    SS_TRY(cli_output_begin(c->flags->sweep.report, &out, err));
-    return cli_output_end(&out, ss_measured_page(&c->measured, c->flags->pictures.width, out.stream, err),
-                          err);
+    c->card = out;
+    for (int i = 0; !rc && i < c->n; i++)
+        rc = ss_side_tell(&c->told, i, predict, c, err);
+    c->card = NULL;
+    return rc;
 }
 
 static int write_card(struct sides *c, struct ss_error *err)
 {
-    struct cli_output out;
     int rc = SS_OK;
 
     if (c->n != 2)
@@ -146,23 +136,22 @@ static int write_card(struct sides *c, struct ss_error *err)
     if (c->side[1].summary.outcome == SS_OUTCOME_REFUSED)
         return cli_usage(err, "give one that is not", "--card %s: the second job is refused",
                          c->flags->pictures.path[CLI_CARD]);
-    SS_TRY(cli_output_begin(c->flags->pictures.path[CLI_CARD], &out, err));
-    c->card = out.stream;
-    for (int i = 0; !rc && i < c->n; i++)
-        rc = ss_side_tell(&c->told, i, predict, c, err);
-    c->card = NULL;
-    return cli_output_end(&out, rc, err);
+    CLI_WRITE(rc, c->flags->pictures.path[CLI_CARD], draw_card(c, stream, err), err);
+    return rc;
 }
 
 static int write_all(const struct sides *c, struct ss_error *err)
 {
-    int rc = c->flags->csv[0] ? write_file(c, c->flags->csv, SS_CONTRAST_CSV, err) : SS_OK;
+    const struct cli_flags *f = c->flags;
+    int rc = SS_OK;
 
-    if (!rc && c->flags->svg[0])
-        rc = write_picture(c, err);
-    if (!rc && c->flags->sweep.report[0])
-        rc = write_page(c, err);
-    SS_THEN(rc, write_file(c, c->flags->output, c->flags->json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err));
+    if (f->csv[0])
+        CLI_WRITE(rc, f->csv, write_text(c, SS_CONTRAST_CSV, stream, err), err);
+    if (f->svg[0])
+        CLI_WRITE(rc, f->svg, draw_bars(c, f->pictures.width, stream, err), err);
+    if (f->sweep.report[0])
+        CLI_WRITE(rc, f->sweep.report, ss_measured_page(&c->measured, f->pictures.width, stream, err), err);
+    CLI_WRITE(rc, f->output, write_text(c, f->json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, stream, err), err);
     return rc;
 }
 

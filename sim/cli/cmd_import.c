@@ -46,11 +46,10 @@ static int flatten(const struct ss_request *read, struct ss_request *r, struct s
 static int write(const struct ss_request *r, const struct ss_notes *assumed, const struct cli_flags *flags,
                  struct ss_error *err)
 {
-    struct cli_output out;
+    int rc = SS_OK;
 
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    SS_TRY(cli_output_end(&out, ss_report_request(r, assumed, flags->json, out.stream, err), err));
-    return ss_report_refused(r) ? REFUSED : SS_OK;
+    CLI_WRITE(rc, flags->output, ss_report_request(r, assumed, flags->json, stream, err), err);
+    return rc ? rc : ss_report_refused(r) ? REFUSED : SS_OK;
 }
 
 int cmd_import(struct cli_flags *flags, struct ss_error *err)

@@ -5,16 +5,17 @@ static int report(const struct ss_run *run, const struct cli_flags *flags, struc
 {
     const struct ss_files files = {.n = flags->in.nfiles, .path = cli_files()->path};
     struct ss_report_options opt = ss_report_of(flags->in.scenario);
-    struct cli_output out;
+    int rc = SS_OK;
 
     opt.json = flags->json;
     opt.width = cli_view(flags).width;
     opt.how = &flags->in.how;
     opt.files = &files;
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    int rc = cli_given(flags, "--steps") ? ss_report_steps(run->plan, flags->stage, out.stream, err)
-                                         : ss_report_plan(run, &opt, out.stream, err);
-    return cli_output_end(&out, rc, err);
+    CLI_WRITE(rc, flags->output,
+              cli_given(flags, "--steps") ? ss_report_steps(run->plan, flags->stage, stream, err)
+                                          : ss_report_plan(run, &opt, stream, err),
+              err);
+    return rc;
 }
 
 int cmd_plan(struct cli_flags *flags, struct ss_error *err)

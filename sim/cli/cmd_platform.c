@@ -13,15 +13,12 @@ static int load_one(struct cli_flags *flags, struct ss_platform **p, struct ss_e
 int cmd_platform_show(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
-    struct cli_output out;
     int rc = load_one(flags, &p, err);
 
-    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
-    if (!rc) {
-        rc = flags->xml ? ss_platform_write(p, out.stream, err)
-                        : ss_report_platform(p, flags->json, out.stream, err);
-        rc = cli_output_end(&out, rc, err);
-    }
+    CLI_WRITE(rc, flags->output,
+              flags->xml ? ss_platform_write(p, stream, err)
+                         : ss_report_platform(p, flags->json, stream, err),
+              err);
     ss_platform_free(p);
     return rc;
 }
@@ -29,11 +26,9 @@ int cmd_platform_show(struct cli_flags *flags, struct ss_error *err)
 int cmd_platform_draw(struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_platform *p = NULL;
-    struct cli_output out;
     int rc = load_one(flags, &p, err);
 
-    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
-    SS_THEN(rc, cli_output_end(&out, ss_platform_svg(p, flags->pictures.width, out.stream, err), err));
+    CLI_WRITE(rc, flags->output, ss_platform_svg(p, flags->pictures.width, stream, err), err);
     ss_platform_free(p);
     return rc;
 }
@@ -77,16 +72,6 @@ int cmd_platform_check(struct cli_flags *flags, struct ss_error *err)
     return worst;
 }
 
-/* Only once all files are read can the output be checked to be none of them. */
-static int write_text(const char *text, size_t len, const char *path, struct ss_error *err)
-{
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(path, &out, err));
-    fwrite(text, 1, len, out.stream);
-    return cli_output_end(&out, SS_OK, err);
-}
-
 int cmd_platform_import(struct cli_flags *flags, struct ss_error *err)
 {
     const char *const *const paths = (const char *const *)flags->words;
@@ -105,7 +90,8 @@ int cmd_platform_import(struct cli_flags *flags, struct ss_error *err)
         rc = ss_platform_import(paths, flags->n, &options, memory, note, sizeof note, err);
         fclose(memory);
     }
-    SS_THEN(rc, write_text(text, len, flags->output, err));
+    CLI_WRITE(rc, flags->output, (fwrite(text, 1, len, stream), SS_OK),
+              err); /* which is no input: all are read */
     if (!rc && note[0])
         fprintf(stderr, "stepsim: note: %s\n", ss_text_clean(note));
     free(text);
@@ -132,7 +118,7 @@ int cmd_platform_new(struct cli_flags *flags, struct ss_error *err)
     int rc = memory ? ss_platform_new(c, memory, err) : SS_ERR_NOMEM;
     if (memory)
         fclose(memory);
-    SS_THEN(rc, write_text(text, len, flags->output, err));
+    CLI_WRITE(rc, flags->output, (fwrite(text, 1, len, stream), SS_OK), err);
     free(text);
     return rc;
 }

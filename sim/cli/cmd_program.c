@@ -5,29 +5,26 @@
 static int write_chakra(struct ss_export *x, const char *prefix, int rank, struct ss_error *err)
 {
     char path[SS_OPTION_PATH_SIZE + 32];
-    struct cli_output out;
+    int rc = SS_OK;
 
     if (rank < 0)
         snprintf(path, sizeof path, "%s.json", prefix);
     else
         snprintf(path, sizeof path, "%s.%d.et", prefix, rank);
-    SS_TRY(cli_output_begin(path, &out, err));
-    int rc =
-        rank < 0 ? ss_export_chakra_groups(x, out.stream, err) : ss_export_chakra(x, rank, out.stream, err);
-    return cli_output_end(&out, rc, err);
+    CLI_WRITE(rc, path,
+              rank < 0 ? ss_export_chakra_groups(x, stream, err) : ss_export_chakra(x, rank, stream, err),
+              err);
+    return rc;
 }
 
 static int write_exports(const struct ss_program *program, const struct cli_flags *flags,
                          struct ss_error *err)
 {
     struct ss_export *x;
-    struct cli_output out;
     int rc = ss_export_begin(program, &x, err);
 
-    if (!rc && flags->goal[0]) {
-        rc = cli_output_begin(flags->goal, &out, err);
-        SS_THEN(rc, cli_output_end(&out, ss_export_goal(x, out.stream, err), err));
-    }
+    if (flags->goal[0])
+        CLI_WRITE(rc, flags->goal, ss_export_goal(x, stream, err), err);
     for (int rank = -1; !rc && flags->chakra[0] && rank < program->nclasses; rank++)
         rc = write_chakra(x, flags->chakra, rank, err);
     ss_export_free(x);
@@ -37,13 +34,11 @@ static int write_exports(const struct ss_program *program, const struct cli_flag
 static int write_program(const struct ss_program *program, const struct cli_flags *flags,
                          struct ss_error *err)
 {
-    struct cli_output out;
+    int rc = write_exports(program, flags, err);
 
-    SS_TRY(write_exports(program, flags, err));
-    if (!flags->output[0] && (flags->goal[0] || flags->chakra[0]))
-        return SS_OK;
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    return cli_output_end(&out, ss_program_write(program, flags->expanded, out.stream, err), err);
+    if (flags->output[0] || (!flags->goal[0] && !flags->chakra[0]))
+        CLI_WRITE(rc, flags->output, ss_program_write(program, flags->expanded, stream, err), err);
+    return rc;
 }
 
 int cmd_program_write(struct cli_flags *flags, struct ss_error *err)
@@ -61,22 +56,18 @@ int cmd_program_write(struct cli_flags *flags, struct ss_error *err)
 static int replay(const struct ss_program *program, const struct cli_flags *flags, struct ss_error *err)
 {
     struct ss_report_options opt = {.json = flags->json, .wall_s = -1};
+    const int engine = flags->options.how.options.engine;
     struct ss_timeline *timeline;
     struct cli_drawn drawn;
-    struct cli_output out;
 
-    SS_TRY(ss_timeline_replay(program, flags->options.how.options.engine, &timeline, err));
+    SS_TRY(ss_timeline_replay(program, engine, &timeline, err));
     int rc = write_exports(program, flags, err);
     SS_THEN(rc, cli_ranks_write(flags, NULL, program, timeline, err));
     SS_THEN(rc, cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, NULL, err));
     if (!rc) {
         if (flags->timing)
             opt.wall_s = cli_wall_s();
-        rc = cli_output_begin(flags->output, &out, err);
-        SS_THEN(rc, cli_output_end(&out,
-                                   ss_report_timeline(program, timeline, flags->options.how.options.engine,
-                                                      &opt, out.stream, err),
-                                   err));
+        CLI_WRITE(rc, flags->output, ss_report_timeline(program, timeline, engine, &opt, stream, err), err);
         rc = cli_pictures_end(&drawn, rc, err);
     }
     ss_timeline_free(timeline);

@@ -27,9 +27,9 @@ static int report(const struct ss_run *run, const struct cli_flags *flags, const
     const struct ss_files files = {.n = flags->in.nfiles, .path = cli_files()->path};
     const struct ss_display view = cli_view(flags);
     struct ss_report_options opt = ss_report_of(flags->in.scenario);
-    struct cli_output out;
     struct cli_drawn drawn;
     struct ss_card_steps steps = {.n = 0};
+    int rc = SS_OK;
 
     opt.json = flags->json;
     opt.brief = flags->brief;
@@ -47,8 +47,7 @@ static int report(const struct ss_run *run, const struct cli_flags *flags, const
     SS_TRY(card ? explain(run, flags, &steps, err) : SS_OK);
     SS_TRY(
         cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, card ? &steps : NULL, &opt, err));
-    int rc = cli_output_begin(flags->output, &out, err);
-    SS_THEN(rc, cli_output_end(&out, ss_report_run(run, &opt, out.stream, err), err));
+    CLI_WRITE(rc, flags->output, ss_report_run(run, &opt, stream, err), err);
     return cli_pictures_end(&drawn, rc, err);
 }
 
@@ -103,21 +102,25 @@ static int replay(struct cli_flags *flags, double *next, struct ss_run *run, str
     return rc;
 }
 
+static int put_link(const struct ss_request *r, FILE *out, struct ss_error *err)
+{
+    SS_TRY(ss_serve_link(r, getenv("STEPSIM_PAGE"), out, err));
+    fputc('\n', out);
+    return SS_OK;
+}
+
 /* Writes the link alone. Options of the simulation and of other outputs are not in a link. */
 static int write_link(const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_option *o;
-    struct cli_output out;
+    int rc = SS_OK;
 
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
         if (flags->given[i] && strcmp(o->name, "--link") != 0 && strcmp(o->name, "--output") != 0)
             return cli_usage(err, "leave it out: a link has the words of the job alone",
                              "both --link and %s given", o->name);
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    int rc = ss_serve_link(flags->in.scenario->request, getenv("STEPSIM_PAGE"), out.stream, err);
-    if (!rc)
-        fputc('\n', out.stream);
-    return cli_output_end(&out, rc, err);
+    CLI_WRITE(rc, flags->output, put_link(flags->in.scenario->request, stream, err), err);
+    return rc;
 }
 
 int cmd_run(struct cli_flags *flags, struct ss_error *err)

@@ -124,20 +124,14 @@ int cmd_schedule_list(struct cli_flags *f, struct ss_error *err)
 
 int cmd_schedule_show(struct cli_flags *f, struct ss_error *err)
 {
-    struct ss_schedule_view view = {.times = {1, 1, 1}};
+    struct ss_schedule_view view = {.times = {1, 1, 1}, .json = f->json, .color = cli_view(f).color};
     struct ss_schedule *s = NULL;
-    struct cli_output out;
     const char *times = f->schedule.times;
     int rc = times && f->n == 1 ? cli_schedule_numbers("--times", &times, 3, view.times, err) : SS_OK;
 
     SS_THEN(rc, load_one(f, &s, err));
-    SS_THEN(rc, cli_output_begin(f->output, &out, err));
-    if (!rc) {
-        view.json = f->json;
-        view.color = cli_view(f).color;
-        view.width = f->schedule.width ? f->schedule.width : cli_view(f).width;
-        rc = cli_output_end(&out, ss_report_schedule(s, &view, out.stream, err), err);
-    }
+    view.width = f->schedule.width ? f->schedule.width : cli_view(f).width;
+    CLI_WRITE(rc, f->output, ss_report_schedule(s, &view, stream, err), err);
     ss_schedule_free(s);
     return rc;
 }
@@ -150,13 +144,13 @@ static int ends_in_csv(const char *path)
 
 int cli_schedule_write(const struct cli_flags *f, const struct ss_schedule *s, struct ss_error *err)
 {
-    struct cli_output out;
-    int form = f->schedule.form, csv = form == CLI_FORM_CSV;
+    int form = f->schedule.form, csv = form == CLI_FORM_CSV, rc = SS_OK;
+
     if (form == CLI_FORM_BY_NAME)
         csv = !f->output[0] || ends_in_csv(f->output);
-    SS_TRY(cli_output_begin(f->output, &out, err));
-    return cli_output_end(
-        &out, ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, out.stream, err), err);
+    CLI_WRITE(rc, f->output, ss_schedule_write(s, csv ? SS_SCHEDULE_CSV : SS_SCHEDULE_TEXT, stream, err),
+              err);
+    return rc;
 }
 
 int cmd_schedule_write(struct cli_flags *f, struct ss_error *err)
@@ -212,26 +206,19 @@ static int split_names(char *list, const char **names, struct ss_error *err)
     return n;
 }
 
-static int draw_comparison(const struct cli_flags *f, const struct ss_comparison *c, struct ss_error *err)
-{
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(f->pictures.path[CLI_GANTT], &out, err));
-    return cli_output_end(&out, ss_comparison_svg(c, f->pictures.width, out.stream, err), err);
-}
-
 /* Writes a comparison. Where all schedules are refused, nothing is drawn, and the exit status is the one
  * that a sweep has. */
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
     const struct ss_display view = cli_view(f);
-    struct cli_output out;
-    int none = 1;
+    const char *picture = f->pictures.path[CLI_GANTT];
+    int none = 1, rc = SS_OK;
+
     for (int i = 0; i < c->n; i++)
         none = none && c->rows[i].summary.code;
-    int rc = f->pictures.path[CLI_GANTT][0] && !none ? draw_comparison(f, c, err) : SS_OK;
-    SS_THEN(rc, cli_output_begin(f->output, &out, err));
-    SS_THEN(rc, cli_output_end(&out, ss_comparison_write(c, &view, out.stream, err), err));
+    if (picture[0] && !none)
+        CLI_WRITE(rc, picture, ss_comparison_svg(c, f->pictures.width, stream, err), err);
+    CLI_WRITE(rc, f->output, ss_comparison_write(c, &view, stream, err), err);
     ss_comparison_free(c);
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }

@@ -74,14 +74,6 @@ static int search_of_shape(struct cli_flags *f, struct ss_search **out, struct s
     return fill_search(f, *out, err);
 }
 
-static int draw_layouts(const struct cli_flags *f, const struct ss_search_layouts *l, struct ss_error *err)
-{
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(f->pictures.path[CLI_GANTT], &out, err));
-    return cli_output_end(&out, ss_search_layouts_svg(l, f->pictures.width, out.stream, err), err);
-}
-
 /* Searches the layouts of a job, or of a shape with whole stages. Returns an exit status where no layout
  * has an order. */
 static int search_layouts(struct cli_flags *f, struct ss_search *whole, struct ss_error *err)
@@ -108,7 +100,8 @@ static int search_layouts(struct cli_flags *f, struct ss_search *whole, struct s
     if (!rc && !none && f->output[0])
         rc = cli_schedule_write(f, l->rows[l->best].schedule, err);
     if (!rc && !none && options.draw)
-        rc = draw_layouts(f, l, err);
+        CLI_WRITE(rc, f->pictures.path[CLI_GANTT], ss_search_layouts_svg(l, f->pictures.width, stream, err),
+                  err);
     SS_THEN(rc, ss_search_layouts_write(l, &view, stdout, err));
     ss_search_layouts_free(l);
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);

@@ -56,36 +56,20 @@ static int search(struct cli_flags *flags, const struct ss_sweep *vary, struct s
     return rc;
 }
 
-/* Writes a picture or a page, if the user named a file; width: of the picture, px, 0: its own. */
-static int draw_file(const struct ss_find_result *found, const char *path, double width,
-                     int (*draw)(const struct ss_find_result *, double, FILE *, struct ss_error *),
-                     struct ss_error *err)
-{
-    struct cli_output out;
-    if (!path[0])
-        return SS_OK;
-    int rc = cli_output_begin(path, &out, err);
-    return rc ? rc : cli_output_end(&out, draw(found, width, out.stream, err), err);
-}
-
-static int draw_csv(const struct ss_find_result *found, double width, FILE *out, struct ss_error *err)
-{
-    (void)width;
-    return ss_find_write_csv(found, out, err);
-}
-
 static int report(const struct ss_find_result *found, const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);
-    struct cli_output out;
-    int rc = draw_file(found, flags->csv, 0, draw_csv, err);
+    const double width = flags->pictures.width;
+    int rc = SS_OK;
 
-    SS_THEN(rc, draw_file(found, flags->svg, flags->pictures.width, ss_find_write_svg, err));
-    SS_THEN(rc, draw_file(found, flags->sweep.report, flags->pictures.width, ss_find_write_page, err));
-    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
-    return rc ? rc
-              : cli_output_end(
-                    &out, ss_find_write(found, &view, flags->top ? flags->top : 5, out.stream, err), err);
+    if (flags->csv[0])
+        CLI_WRITE(rc, flags->csv, ss_find_write_csv(found, stream, err), err);
+    if (flags->svg[0])
+        CLI_WRITE(rc, flags->svg, ss_find_write_svg(found, width, stream, err), err);
+    if (flags->sweep.report[0])
+        CLI_WRITE(rc, flags->sweep.report, ss_find_write_page(found, width, stream, err), err);
+    CLI_WRITE(rc, flags->output, ss_find_write(found, &view, flags->top ? flags->top : 5, stream, err), err);
+    return rc;
 }
 
 int cmd_search(struct cli_flags *flags, struct ss_error *err)

@@ -102,7 +102,6 @@ static int share(struct jobs *j, struct ss_error *err)
     const char *names[SS_SHARERS_MOST];
     const struct ss_display view = cli_view(j->flags);
     struct ss_sharing *x = calloc(1, sizeof *x);
-    struct cli_output out;
     int rc = x ? SS_OK : SS_ERR_NOMEM;
 
     for (int i = 0; i < j->n; i++) {
@@ -110,8 +109,7 @@ static int share(struct jobs *j, struct ss_error *err)
         names[i] = j->name[i];
     }
     SS_THEN(rc, ss_share(jobs, names, j->n, &options, x, err));
-    SS_THEN(rc, cli_output_begin(j->flags->output, &out, err));
-    SS_THEN(rc, cli_output_end(&out, ss_sharing_write(x, &view, out.stream, err), err));
+    CLI_WRITE(rc, j->flags->output, ss_sharing_write(x, &view, stream, err), err);
     free(x);
     return rc;
 }

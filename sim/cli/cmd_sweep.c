@@ -40,17 +40,6 @@ static int predict_all(struct ss_sweep *s, const struct cli_flags *flags, struct
     return rc;
 }
 
-/* The outputs in the order in which they are written: the answer comes last. */
-enum what { CSV, SVG, PAGE, ANSWER, NWHAT };
-
-static const char *path_of(const struct cli_flags *flags, int what)
-{
-    return what == CSV    ? flags->csv
-           : what == SVG  ? flags->svg
-           : what == PAGE ? flags->sweep.report
-                          : flags->output;
-}
-
 static int arrange(struct ss_sweep *s, const struct cli_flags *flags, const struct ss_sweep_order *order,
                    struct ss_error *err)
 {
@@ -58,26 +47,20 @@ static int arrange(struct ss_sweep *s, const struct cli_flags *flags, const stru
     return ss_sweep_arrange(s, flags->sweep.sort ? order : NULL, flags->sweep.fits, err);
 }
 
-static int write_one(const struct ss_sweep *s, const struct cli_flags *flags, int what, struct ss_error *err)
-{
-    const struct ss_display view = cli_view(flags);
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(path_of(flags, what), &out, err));
-    int rc = what == CSV    ? ss_sweep_write_csv(s, out.stream, err)
-             : what == SVG  ? ss_sweep_write_svg(s, flags->pictures.width, out.stream, err)
-             : what == PAGE ? ss_sweep_write_page(s, &flags->request, flags->pictures.width, out.stream, err)
-                            : ss_sweep_write(s, &view, out.stream, err);
-    return cli_output_end(&out, rc, err);
-}
-
+/* Writes the answer last. */
 static int write_all(const struct ss_sweep *s, const struct cli_flags *flags, struct ss_error *err)
 {
+    const struct ss_display view = cli_view(flags);
+    const double width = flags->pictures.width;
     int rc = SS_OK;
 
-    for (int what = 0; what < NWHAT && !rc; what++)
-        if (what == ANSWER || path_of(flags, what)[0])
-            rc = write_one(s, flags, what, err);
+    if (flags->csv[0])
+        CLI_WRITE(rc, flags->csv, ss_sweep_write_csv(s, stream, err), err);
+    if (flags->svg[0])
+        CLI_WRITE(rc, flags->svg, ss_sweep_write_svg(s, width, stream, err), err);
+    if (flags->sweep.report[0])
+        CLI_WRITE(rc, flags->sweep.report, ss_sweep_write_page(s, &flags->request, width, stream, err), err);
+    CLI_WRITE(rc, flags->output, ss_sweep_write(s, &view, stream, err), err);
     return rc;
 }
 

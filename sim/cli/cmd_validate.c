@@ -19,56 +19,39 @@ static void progress(void *ctx, int done, int total, const char *id)
     fflush(stderr);
 }
 
-typedef int (*writer)(const struct ss_validation *v, FILE *out, struct ss_error *err);
-
-static int write_to(const struct ss_validation *v, const char *path, int renew, writer write,
-                    struct ss_error *err)
+/* Writes validation/results.csv anew, which was read. */
+static int renew(const struct ss_validation *v, struct ss_error *err)
 {
     struct cli_output out;
 
-    SS_TRY((renew ? cli_output_renew : cli_output_begin)(path, &out, err));
-    return cli_output_end(&out, write(v, out.stream, err), err);
-}
-
-static int draw(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
-{
-    const double width = flags->pictures.width;
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(flags->svg, &out, err));
-    int rc = flags->options.regret ? ss_regret_write_svg(v, width, out.stream, err)
-                                   : ss_validation_write_svg(v, width, out.stream, err);
-    return cli_output_end(&out, rc, err);
-}
-
-static int write_text(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
-{
-    const struct ss_display view = cli_view(flags);
-    struct cli_output out;
-
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    int rc =
-        (flags->options.regret ? ss_regret_write_text : ss_validation_write_text)(v, &view, out.stream, err);
-    return cli_output_end(&out, rc, err);
+    SS_TRY(cli_output_renew(RESULTS, &out, err));
+    return cli_output_end(&out, ss_validation_write_csv(v, out.stream, err), err);
 }
 
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
 {
     static const struct {
-        writer csv, json;
-    } kinds[] = {{ss_validation_write_csv, ss_validation_write_json},
-                 {ss_regret_write_csv, ss_regret_write_json}};
-    const int kind = flags->options.regret;
+        int (*csv)(const struct ss_validation *v, FILE *out, struct ss_error *err);
+        int (*json)(const struct ss_validation *v, FILE *out, struct ss_error *err);
+        int (*text)(const struct ss_validation *v, const struct ss_display *view, FILE *out,
+                    struct ss_error *err);
+        int (*svg)(const struct ss_validation *v, double width, FILE *out, struct ss_error *err);
+    } kinds[] = {{ss_validation_write_csv, ss_validation_write_json, ss_validation_write_text,
+                  ss_validation_write_svg},
+                 {ss_regret_write_csv, ss_regret_write_json, ss_regret_write_text, ss_regret_write_svg}};
+    const int k = flags->options.regret;
+    const struct ss_display view = cli_view(flags);
     int rc = SS_OK;
 
     if (flags->csv[0])
-        rc = write_to(v, flags->csv, 0, kinds[kind].csv, err);
-    if (!rc && flags->svg[0])
-        rc = draw(v, flags, err);
-    if (!rc && flags->update)
-        rc = write_to(v, RESULTS, 1, kinds[0].csv, err);
-    if (!rc && !flags->against[0])
-        rc = flags->json ? write_to(v, flags->output, 0, kinds[kind].json, err) : write_text(v, flags, err);
+        CLI_WRITE(rc, flags->csv, kinds[k].csv(v, stream, err), err);
+    if (flags->svg[0])
+        CLI_WRITE(rc, flags->svg, kinds[k].svg(v, flags->pictures.width, stream, err), err);
+    if (flags->update)
+        SS_THEN(rc, renew(v, err));
+    if (!flags->against[0])
+        CLI_WRITE(rc, flags->output,
+                  flags->json ? kinds[k].json(v, stream, err) : kinds[k].text(v, &view, stream, err), err);
     return rc;
 }
 
@@ -84,12 +67,10 @@ static int is_results(const struct cli_flags *flags)
 static int compare(const struct ss_validation *v, const struct cli_flags *flags, int *moved,
                    struct ss_error *err)
 {
-    struct cli_output out;
     char shown[SS_OPTION_PATH_SIZE];
     int rc = ss_files_add(cli_files(), flags->against, err);
 
-    SS_THEN(rc, cli_output_begin(flags->output, &out, err));
-    SS_THEN(rc, cli_output_end(&out, ss_validation_compare(v, flags->against, out.stream, moved, err), err));
+    CLI_WRITE(rc, flags->output, ss_validation_compare(v, flags->against, stream, moved, err), err);
     if (!rc && *moved)
         fprintf(stderr, "stepsim: %d prediction%s from %s; %s\n", *moved,
                 *moved == 1 ? " differs" : "s differ", ss_text_clean(strcpy(shown, flags->against)),
@@ -154,11 +135,10 @@ static int print_coverage(struct cli_flags *flags, struct ss_error *err)
 {
     const char *table = flags->n ? flags->words[0] : "results";
     const struct ss_display view = cli_view(flags);
-    struct cli_output out;
+    int rc = ss_bands_load(table, cli_files(), &flags->bands, err);
 
-    SS_TRY(ss_bands_load(table, cli_files(), &flags->bands, err));
-    SS_TRY(cli_output_begin(flags->output, &out, err));
-    return cli_output_end(&out, ss_coverage_write(flags->bands, &view, out.stream, err), err);
+    CLI_WRITE(rc, flags->output, ss_coverage_write(flags->bands, &view, stream, err), err);
+    return rc;
 }
 
 static int has_runs(const char *const *tables, int n)

@@ -102,12 +102,11 @@ int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
                     const struct ss_program *program, const struct ss_timeline *timeline,
                     struct ss_error *err)
 {
-    struct cli_output out;
-    int rc = flags->ranks_csv[0] ? cli_output_begin(flags->ranks_csv, &out, err) : SS_OK;
+    int rc = SS_OK;
 
-    if (rc || !flags->ranks_csv[0])
-        return rc;
-    return cli_output_end(&out, ss_report_ranks(plan, program, timeline, out.stream, err), err);
+    if (flags->ranks_csv[0])
+        CLI_WRITE(rc, flags->ranks_csv, ss_report_ranks(plan, program, timeline, stream, err), err);
+    return rc;
 }
 
 /* ---- checks ---- */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Says how far long work is, by the clock and not by the work: each second on a terminal, a line every ten seconds elsewhere. An interrupt
- * says what is kept and how to go on.
- */
+/* Says how far long work is, by the clock and not by the work: each second on a terminal, a line every ten seconds elsewhere. An interrupt
+ * says what is kept and how to go on. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>

@@ -172,6 +172,16 @@ int cli_output_begin(const char *path, struct cli_output *out, struct ss_error *
 int cli_output_renew(const char *path, struct cli_output *out, struct ss_error *err);
 /* Does as ss_output_end for an output of cli_output_begin or cli_output_renew. */
 int cli_output_end(struct cli_output *out, int rc, struct ss_error *err);
+/* Writes a file unless an earlier step failed, of which `rc` holds the status: `write` is a call that writes to `stream`. */
+#define CLI_WRITE(rc, path, write, err)                                                                      \
+    do {                                                                                                     \
+        struct cli_output written;                                                                           \
+        SS_THEN(rc, cli_output_begin(path, &written, err));                                                  \
+        if (!(rc)) {                                                                                         \
+            FILE *const stream = written.stream;                                                             \
+            (rc) = cli_output_end(&written, write, err);                                                     \
+        }                                                                                                    \
+    } while (0)
 /* Writes the file of --ranks-csv. `plan` is NULL for a program that was read from a file. */
 int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
                     const struct ss_program *program, const struct ss_timeline *timeline,
