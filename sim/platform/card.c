@@ -21,10 +21,10 @@ void ss_card_files_free(struct ss_card_files *files)
 static int check_form(const struct ss_xml_node *root, const char *path, struct ss_error *err)
 {
     if (!ss_tag_is(root, "card"))
-        return ss_hint(
-            err, ss_fail(err, SS_ERR_INPUT, path, root->line, "the root is <%.60s>, not <card>", root->tag),
-            ss_tag_is(root, "platform") ? "this is a platform: --platform and ss.base take it"
-                                        : "a card is <card> with the props of a card in it");
+        return ss_fail(err, SS_ERR_INPUT, path, root->line, "the root is <%.60s>, not <card>" SS_HINT "%s",
+                       root->tag,
+                       ss_tag_is(root, "platform") ? "this is a platform: --platform and ss.base take it"
+                                                   : "a card is <card> with the props of a card in it");
     for (const struct ss_xml_node *c = root->first_child; c != NULL; c = c->next) {
         if (!ss_tag_is(c, "prop"))
             return ss_fail(err, SS_ERR_INPUT, path, c->line,
@@ -63,14 +63,12 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
         }
     SS_TRY(find_path(name, file, line, path, sizeof(path), err));
     f = ss_calloc(1, sizeof(*f));
-    if (f == NULL)
-        return ss_nomem(err);
+    SS_NEED(f, err);
     f->next = files->first;
     files->first = f;
     f->name = strdup(name);
     f->path = strdup(path);
-    if (f->name == NULL || f->path == NULL)
-        return ss_nomem(err);
+    SS_NEED(f->name && f->path, err);
     int rc = ss_xml_load(path, &f->doc, err);
     SS_THEN(rc, ss_files_add(files->read, path, err));
     SS_THEN(rc, check_form(ss_xml_root(f->doc), f->path, err));

@@ -68,8 +68,7 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
         }
         r->have_card = *checked = true;
     }
-    if (ss_grow(&r->gpus, &r->cap, r->ngpus + 1, sizeof(*r->gpus)) != SS_OK)
-        return ss_foreign_no_memory(r);
+    SS_NEED(!ss_grow(&r->gpus, &r->cap, r->ngpus + 1, sizeof(*r->gpus)), r->err);
     r->gpus[r->ngpus++] = (struct ss_foreign_gpu){r->next, node->text != NULL ? (long)node->number : -1};
     r->numbered = r->numbered || node->text != NULL;
     r->next++;
@@ -188,7 +187,7 @@ static int group(struct ss_foreign_reader *r, const struct ss_props *props, int 
 {
     const struct ss_prop_value *per = &props->value[SS_PROP_GPUS_PER_NODE];
     struct ss_platform *p = r->p;
-    int per_node = per->text != NULL ? (int)per->number : 0, nodes;
+    int per_node = (int)ss_props_number(props, SS_PROP_GPUS_PER_NODE, 0), nodes;
 
     if (r->of_nodes) {
         SS_TRY(ss_foreign_nodes_check(r, props));
@@ -292,10 +291,10 @@ int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const
     SS_THEN(rc, group(&r, props, options != NULL ? options->nodes : 0));
     SS_THEN(rc, ss_foreign_make(&r, options));
     if (!rc)
-        p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
-                               ? (int)props->value[SS_PROP_NICS_PER_NODE].number
-                           : r.of_nodes && props->value[SS_PROP_NIC_BANDWIDTH].text != NULL ? p->gpus_per_node
-                                                                                            : count_nics(p);
+        p->nics_per_node = (int)ss_props_number(props, SS_PROP_NICS_PER_NODE,
+                                                r.of_nodes && props->value[SS_PROP_NIC_BANDWIDTH].text != NULL
+                                                    ? p->gpus_per_node
+                                                    : count_nics(p));
     free(r.gpus);
     return rc;
 }

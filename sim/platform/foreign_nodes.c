@@ -4,7 +4,7 @@
 
 static double value(const struct ss_foreign_reader *r, int prop)
 {
-    return r->props->value[prop].text != NULL ? r->props->value[prop].number : 0;
+    return ss_props_number(r->props, prop, 0);
 }
 
 int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_props *props)
@@ -36,9 +36,9 @@ int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_pr
 /* NICs of a node that are links of their own; 0: the host's links are all there is. */
 static int nics_of(const struct ss_foreign_reader *r)
 {
-    if (value(r, SS_PROP_NIC_BANDWIDTH) == 0)
-        return 0;
-    return value(r, SS_PROP_NICS_PER_NODE) > 0 ? (int)value(r, SS_PROP_NICS_PER_NODE) : r->p->gpus_per_node;
+    int nics = (int)value(r, SS_PROP_NICS_PER_NODE);
+
+    return value(r, SS_PROP_NIC_BANDWIDTH) == 0 ? 0 : nics > 0 ? nics : r->p->gpus_per_node;
 }
 
 /* Links come node by node: up and down of each NVLink, then of each NIC. */
@@ -63,7 +63,7 @@ static int add_pair(struct ss_foreign_reader *r, const char *what, int node, int
         snprintf(name, sizeof(name), "%s-%.200s-%d_%s", what, r->ix->points[r->gpus[node].point].name, number,
                  down ? "DOWN" : "UP");
         if (ss_foreign_add_link(r, name, kind, value(r, bandwidth), value(r, latency)) < 0)
-            return ss_foreign_no_memory(r);
+            return ss_nomem(r->err);
     }
     return SS_OK;
 }
@@ -77,7 +77,7 @@ static int begin_node(struct ss_foreign_reader *r, int node)
         if (asprintf(&f->gpus[node * gpus + l], "%s-gpu-%d", r->ix->points[r->gpus[node].point].name, l) <
             0) {
             f->gpus[node * gpus + l] = NULL;
-            return ss_foreign_no_memory(r);
+            return ss_nomem(r->err);
         }
         if (gpus > 1)
             rc = add_pair(r, r->p->fabric_word, node, l, SS_LINK_FABRIC, SS_PROP_FABRIC_BANDWIDTH,

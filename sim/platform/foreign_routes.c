@@ -61,7 +61,6 @@ static int split_route(struct ss_foreign_reader *r, const char *src, const char 
                        struct ss_pair_route *out)
 {
     char *state = NULL;
-    int code;
 
     *out = (struct ss_pair_route){.narrowest = INFINITY, .fat = INFINITY};
     for (char *name = strtok_r(text, " ", &state); name != NULL; name = strtok_r(NULL, " ", &state)) {
@@ -78,14 +77,15 @@ static int split_route(struct ss_foreign_reader *r, const char *src, const char 
             continue;
         }
         if (out->n == SS_ROUTE_MAX) {
-            code = ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                           "the route from \"%s\" to \"%s\" has more than %d links", src, dst, SS_ROUTE_MAX);
-            return ss_hint(r->err, code, "leave out links that never limit");
+            return ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                           "the route from \"%s\" to \"%s\" has more than %d links" SS_HINT
+                           "leave out links that never limit",
+                           src, dst, SS_ROUTE_MAX);
         }
         out->narrowest = fmin(out->narrowest, link.bandwidth);
         out->link[out->n] = take_link(r, &link);
         if (out->link[out->n++] < 0)
-            return ss_foreign_no_memory(r);
+            return ss_nomem(r->err);
     }
     return SS_OK;
 }
@@ -153,7 +153,7 @@ static int ask_routes(struct ss_foreign_reader *r, int hosts, const struct ss_pl
         (size_t)hosts * (size_t)hosts < SS_ASKED_PAIRS ? (size_t)hosts * (size_t)hosts : SS_ASKED_PAIRS;
     const char *(*pairs)[2] = ss_calloc(room, sizeof(*pairs));
     char **routes = ss_calloc(room, sizeof(*routes));
-    int rc = pairs == NULL || routes == NULL ? ss_foreign_no_memory(r) : SS_OK;
+    int rc = pairs == NULL || routes == NULL ? ss_nomem(r->err) : SS_OK;
 
     for (int s = 0; s < hosts && !rc;)
         rc = ask_piece(r, hosts, s, options, pairs, routes, &s);
@@ -197,16 +197,14 @@ int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_option
                        "the routes of this platform need the SimGrid kernel, which is not at hand" SS_HINT
                        "install SimGrid, or use a platform with ss.template");
     f = p->foreign = ss_calloc(1, sizeof(*f));
-    if (f == NULL)
-        return ss_foreign_no_memory(r);
+    SS_NEED(f, r->err);
     f->ngpus = n;
     f->gpus = ss_calloc((size_t)n, sizeof(*f->gpus));
     f->routes = ss_calloc((size_t)n * (size_t)n, sizeof(*f->routes));
-    if (f->gpus == NULL || f->routes == NULL)
-        return ss_foreign_no_memory(r);
+    SS_NEED(f->gpus && f->routes, r->err);
     for (int i = 0; i < n && !r->of_nodes; i++)
         if ((f->gpus[i] = strdup(host_of(r, i))) == NULL)
-            return ss_foreign_no_memory(r);
+            return ss_nomem(r->err);
     if (r->of_nodes)
         rc = ss_foreign_nodes_begin(r);
     return !rc && hosts > 1 ? ask_routes(r, hosts, options) : rc;

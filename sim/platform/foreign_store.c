@@ -2,11 +2,6 @@
 /* Links and routes of a platform that is no template, as they are kept. */
 #include "platform/foreign.h"
 
-int ss_foreign_no_memory(const struct ss_foreign_reader *r)
-{
-    return ss_nomem(r->err);
-}
-
 int ss_foreign_add_link(struct ss_foreign_reader *r, const char *name, int kind, double bandwidth,
                         double latency)
 {
@@ -24,8 +19,7 @@ int ss_foreign_store(struct ss_foreign_reader *r, int src, int dst, const struct
     struct ss_foreign *f = r->p->foreign;
     struct ss_foreign_route *to = &f->routes[src * f->ngpus + dst];
 
-    if (ss_grow(&f->pool, &f->pool_cap, f->npool + (size_t)route->n, sizeof(*f->pool)) != SS_OK)
-        return ss_foreign_no_memory(r);
+    SS_NEED(!ss_grow(&f->pool, &f->pool_cap, f->npool + (size_t)route->n, sizeof(*f->pool)), r->err);
     to->first = (int)f->npool;
     to->nlinks = route->n;
     to->latency = route->latency;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reads a node from an hwloc XML; no other file uses hwloc. hwloc 2.9 crashes on some damaged files and leaks
- * on others, so a child process reads them.
- */
+/* Reads a node from an hwloc XML; no other file uses hwloc. hwloc 2.9 crashes on some damaged files and leaks
+ * on others, so a child process reads them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <hwloc.h>

@@ -149,8 +149,7 @@ static int write_own(struct node *nodes, int n, bool equal, const struct ss_impo
                        "give a file for each node, or the file of one",
                        options->nodes, n);
     own = ss_calloc((size_t)n, sizeof(*own));
-    if (own == NULL)
-        return ss_nomem(err);
+    SS_NEED(own, err);
     for (int i = 0; i < kinds && !rc; i++) {
         tell_links(&nodes[i]);
         own[i] = (struct ss_own_node){&nodes[i].import.facts, 1};

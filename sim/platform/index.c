@@ -126,8 +126,7 @@ static const char *keep(struct ss_index *ix, const char *fmt, ...)
 static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
                      const struct ss_xml_node *node, const char *file, struct ss_error *err)
 {
-    if (name == NULL || ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)) != SS_OK)
-        return ss_nomem(err);
+    SS_NEED(name && !ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)), err);
     if (kind == SS_ENTRY_HOST && ++ix->nhosts > SS_MAX_HOSTS)
         return ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts" SS_HINT "split the platform",
                        SS_MAX_HOSTS);
@@ -140,8 +139,7 @@ static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
 static int add_link(struct ss_index *ix, const char *name, const char *base, const struct ss_xml_node *node,
                     double bandwidth, double latency, int fatpipe, struct ss_error *err)
 {
-    if (name == NULL || ss_grow(&ix->links, &ix->links_cap, ix->nlinks + 1, sizeof(*ix->links)) != SS_OK)
-        return ss_nomem(err);
+    SS_NEED(name && !ss_grow(&ix->links, &ix->links_cap, ix->nlinks + 1, sizeof(*ix->links)), err);
     ix->links[ix->nlinks] = (struct ss_entry){.name = name,
                                               .kind = SS_ENTRY_LINK,
                                               .zone = -1,
@@ -153,16 +151,6 @@ static int add_link(struct ss_index *ix, const char *name, const char *base, con
                                               .base = base};
     ix->nlinks++;
     return SS_OK;
-}
-
-static double value_of(const struct ss_xml_node *node, const char *attr, int quantity)
-{
-    const char *text = ss_xml_attr(node, attr), *why;
-    double value = 0;
-
-    /* Checked by the schema. */
-    return text != NULL && text[0] != 0 && ss_quantity_parse(text, quantity, &value, &why) == SS_OK ? value
-                                                                                                    : 0;
 }
 
 static int add_policy_link(struct ss_index *ix, const char *id, const char *policy,
@@ -190,14 +178,13 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
         return rc;
     name =
         cabinet ? keep(ix, "link_%s", ix->points[ix->npoints - 1].name) : keep(ix, "%s_link_%ld", id, number);
-    if (name == NULL)
-        return ss_nomem(err);
+    SS_NEED(name, err);
     rc = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
-                         value_of(node, "bw", SS_QUANTITY_BANDWIDTH), value_of(node, "lat", SS_QUANTITY_TIME),
-                         err);
+                         ss_quantity_of(node, "bw", SS_QUANTITY_BANDWIDTH),
+                         ss_quantity_of(node, "lat", SS_QUANTITY_TIME), err);
     if (!rc && limiter != NULL && limiter[0] != 0)
         rc = add_link(ix, keep(ix, "%s_limiter", name), NULL, node,
-                      value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, err);
+                      ss_quantity_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, err);
     return rc;
 }
 
@@ -251,8 +238,8 @@ static int add_cluster(struct ss_index *ix, const struct ss_xml_node *node, int 
                           self, node, file, err));
     if (!rc && bb != NULL && bb[0] != 0)
         rc = add_link(ix, keep(ix, "%s_backbone", id), NULL, node,
-                      value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
-                      value_of(node, "bb_lat", SS_QUANTITY_TIME),
+                      ss_quantity_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
+                      ss_quantity_of(node, "bb_lat", SS_QUANTITY_TIME),
                       policy != NULL && strcmp(policy, "FATPIPE") == 0, err);
     return rc;
 }
@@ -269,15 +256,15 @@ static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, i
                 add_point(ix, ss_tag_is(c, "host") ? SS_ENTRY_HOST : SS_ENTRY_ROUTER, id, zone, c, file, err);
         else if (ss_tag_is(c, "link"))
             rc = add_policy_link(ix, id, policy != NULL ? policy : "SHARED", c,
-                                 value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
-                                 value_of(c, "latency", SS_QUANTITY_TIME), err);
+                                 ss_quantity_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
+                                 ss_quantity_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "cluster"))
             rc = add_cluster(ix, c, zone, file, err);
         else if (ss_tag_is(c, "cabinet"))
             rc = add_radical(ix, c, zone, file, err);
         else if (ss_tag_is(c, "backbone"))
-            rc = add_policy_link(ix, id, "SHARED", c, value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
-                                 value_of(c, "latency", SS_QUANTITY_TIME), err);
+            rc = add_policy_link(ix, id, "SHARED", c, ss_quantity_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
+                                 ss_quantity_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "zone")) {
             rc = add_point(ix, SS_ENTRY_ZONE, id, zone, c, file, err);
             SS_THEN(rc, add_children(ix, c, self, file, err));
@@ -304,8 +291,7 @@ static int sort(struct ss_entry *entries, size_t n, int **out, const char *what,
     const struct ss_entry *again = NULL, *first = NULL;
     int *order = ss_calloc(n + 1, sizeof(*order));
 
-    if (order == NULL)
-        return ss_nomem(err);
+    SS_NEED(order, err);
     *out = order;
     for (size_t i = 0; i < n; i++)
         order[i] = (int)i;

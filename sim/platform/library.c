@@ -64,17 +64,7 @@ struct reader {
     struct ss_error *err;
 };
 
-static int bad(const struct reader *r, const struct ss_xml_node *node, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static int bad(const struct reader *r, const struct ss_xml_node *node, const char *hint, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return ss_fail(r->err, SS_ERR_INPUT, r->file, node->line, "%s" SS_HINT "%s", text, hint);
-}
+#define BAD(r, node, ...) ss_fail((r)->err, SS_ERR_INPUT, (r)->file, (node)->line, __VA_ARGS__)
 
 /* The word of `text` that begins at *at, and the place behind it; 0: none is left. */
 static int next_word(const char **at, char word[64])
@@ -107,26 +97,26 @@ static int read_numbers(const struct reader *r, const struct ss_xml_node *node, 
     for (; next_word(&at, word); n++) {
         double value;
         if (n == a->count)
-            return bad(r, node, "give as many as docs/reference/formats-library.md says",
-                       "%s=\"%.80s\" of <%s> has more than %d numbers", a->name, text, node->tag, a->count);
+            return BAD(r, node,
+                       "%s=\"%.80s\" of <%s> has more than %d numbers" SS_HINT
+                       "give as many as docs/reference/formats-library.md says",
+                       a->name, text, node->tag, a->count);
         if (ss_unit_parse(word, a->unit, &value, &why) != SS_OK)
-            return bad(r, node, ss_unit_example(a->unit), "%s=\"%.80s\" of <%s>: %s %s", a->name, text,
-                       node->tag, word, why);
+            return BAD(r, node, "%s=\"%.80s\" of <%s>: %s %s" SS_HINT "%s", a->name, text, node->tag, word,
+                       why, ss_unit_example(a->unit));
         if (value < a->low || value > a->high)
-            return bad(r, node,
+            return BAD(r, node, "%s=\"%.80s\" of <%s> is outside %s to %s" SS_HINT "%s", a->name, text,
+                       node->tag, ss_unit_format(a->low, a->unit, low, sizeof low),
+                       ss_unit_format(a->high, a->unit, high, sizeof high),
                        a->unit == SS_UNIT_NONE || a->unit == SS_UNIT_COUNT ? "give one of these"
-                                                                           : "is the unit right?",
-                       "%s=\"%.80s\" of <%s> is outside %s to %s", a->name, text, node->tag,
-                       ss_unit_format(a->low, a->unit, low, sizeof low),
-                       ss_unit_format(a->high, a->unit, high, sizeof high));
+                                                                           : "is the unit right?");
         out[n] = value;
     }
     return n == a->count ? SS_OK
-                         : bad(r, node,
+                         : BAD(r, node, "%s=\"%.80s\" of <%s> needs %d number%s" SS_HINT "%s", a->name, text,
+                               node->tag, a->count, a->count == 1 ? "" : "s",
                                a->count == 1 ? ss_unit_example(a->unit)
-                                             : "once, of a step inside a node, of a step between nodes",
-                               "%s=\"%.80s\" of <%s> needs %d number%s", a->name, text, node->tag, a->count,
-                               a->count == 1 ? "" : "s");
+                                             : "once, of a step inside a node, of a step between nodes");
 }
 
 /* Checks that the element has the attributes that are said to be assumed. */
@@ -135,7 +125,8 @@ static int check_assumed(const struct reader *r, const struct ss_xml_node *node,
     char word[64];
     while (next_word(&text, word))
         if (!ss_xml_attr(node, word))
-            return bad(r, node, "name attributes of this element", "assumed names \"%s\", which <%s> has not",
+            return BAD(r, node,
+                       "assumed names \"%s\", which <%s> has not" SS_HINT "name attributes of this element",
                        word, node->tag);
     return SS_OK;
 }
@@ -148,7 +139,7 @@ static int unknown_attr(const struct reader *r, const struct ss_xml_node *node, 
     for (; n < e->nattrs; n++)
         names[n] = e->attrs[n].name;
     const char *near = ss_nearest(name, names, n);
-    bad(r, node, "remove it", "unknown attribute \"%.60s\" in <%s>", name, node->tag);
+    BAD(r, node, "unknown attribute \"%.60s\" in <%s>" SS_HINT "remove it", name, node->tag);
     return near ? ss_hint(r->err, SS_ERR_INPUT, "did you mean \"%s\"?", near) : SS_ERR_INPUT;
 }
 
@@ -171,8 +162,8 @@ static int read_attrs(const struct reader *r, const struct ss_xml_node *node, co
     }
     for (size_t k = 0; k < e->nattrs && !rc; k++)
         if (e->attrs[k].required && !ss_xml_attr(node, e->attrs[k].name))
-            rc = bad(r, node, ss_unit_example(e->attrs[k].unit), "<%s> has no attribute \"%s\"", node->tag,
-                     e->attrs[k].name);
+            rc = BAD(r, node, "<%s> has no attribute \"%s\"" SS_HINT "%s", node->tag, e->attrs[k].name,
+                     ss_unit_example(e->attrs[k].unit));
     return rc;
 }
 
@@ -183,20 +174,21 @@ static int read_element(const struct reader *r, const struct ss_xml_node *node, 
     for (size_t i = 0; i < SS_ARRAY_LEN(elements) && !e; i++)
         e = ss_tag_is(node, elements[i].tag) ? &elements[i] : NULL;
     if (!e)
-        return bad(r, node, "a library holds <protocol>, <pat> and <direct>", "unknown element <%.60s>",
+        return BAD(r, node,
+                   "unknown element <%.60s>" SS_HINT "a library holds <protocol>, <pat> and <direct>",
                    node->tag);
     const char *name = e->names ? ss_xml_attr(node, "name") : NULL;
     int which = e->names ? index_of(e->names, name ? name : "") : 0;
     if (which < 0)
-        return bad(r, node, e->names, "<%s> needs a name of these", node->tag);
+        return BAD(r, node, "<%s> needs a name of these" SS_HINT "%s", node->tag, e->names);
     unsigned bit = 1u << (8 * (e - elements) + which);
     if (*seen & bit)
-        return bad(r, node, "keep one of them", "<%s%s%s> is given twice", node->tag, name ? " of " : "",
-                   name ? name : "");
+        return BAD(r, node, "<%s%s%s> is given twice" SS_HINT "keep one of them", node->tag,
+                   name ? " of " : "", name ? name : "");
     *seen |= bit;
     if (node->first_child)
-        return bad(r, node->first_child, "write <.../> for each", "<%.60s> in <%s>", node->first_child->tag,
-                   node->tag);
+        return BAD(r, node->first_child, "<%.60s> in <%s>" SS_HINT "write <.../> for each",
+                   node->first_child->tag, node->tag);
     return read_attrs(r, node, e, e->names ? "name" : "", (char *)out + e->offset + (size_t)which * e->size);
 }
 
@@ -209,13 +201,14 @@ static int read_algorithms(const struct reader *r, const struct ss_xml_node *roo
     unsigned seen = 0;
     char word[64];
     if (!text)
-        return bad(r, root, "algorithms=\"ring tree\"", "<library> has no attribute \"algorithms\"");
+        return BAD(r, root, "<library> has no attribute \"algorithms\"" SS_HINT "algorithms=\"ring tree\"");
     while (next_word(&text, word)) {
         int which = index_of(known, word);
         if (which < 0 && strcmp(word, "ring"))
-            return bad(r, root, known + 1, "algorithm \"%s\" is none of these and no ring", word);
+            return BAD(r, root, "algorithm \"%s\" is none of these and no ring" SS_HINT "%s", word,
+                       known + 1);
         if (seen & 1u << (which + 1))
-            return bad(r, root, "say each once", "algorithm \"%s\" is said twice", word);
+            return BAD(r, root, "algorithm \"%s\" is said twice" SS_HINT "say each once", word);
         seen |= 1u << (which + 1);
         out->algorithms |= which < 0 ? 0 : 1u << which;
     }
@@ -226,16 +219,20 @@ static int read_algorithms(const struct reader *r, const struct ss_xml_node *roo
 static int check_whole(const struct reader *r, const struct ss_xml_node *root, const struct ss_library *l)
 {
     if (!(l->protocol[SS_PROTOCOL_SIMPLE].line > 0))
-        return bad(r, root, "add <protocol name=\"Simple\" .../>", "a library without the protocol Simple");
+        return BAD(r, root,
+                   "a library without the protocol Simple" SS_HINT "add <protocol name=\"Simple\" .../>");
     if (ss_library_has(l, SS_LIBRARY_PAT) != (l->pat_busbw > 0))
-        return bad(r, root, "give both or none", "the algorithm pat and the element <pat> need each other");
+        return BAD(r, root,
+                   "the algorithm pat and the element <pat> need each other" SS_HINT "give both or none");
     if (ss_library_has(l, SS_LIBRARY_DIRECT) != (l->direct_most > 0))
-        return bad(r, root, "give both or none",
-                   "the algorithm direct and the element <direct> need each other");
+        return BAD(r, root,
+                   "the algorithm direct and the element <direct> need each other" SS_HINT
+                   "give both or none");
     for (int p = 0; p < SS_PROTOCOL_COUNT; p++)
         if (l->protocol[p].data > l->protocol[p].line)
-            return bad(r, root, "line: bytes on a wire; data: those of them that are data",
-                       "a protocol has more bytes of data than a line");
+            return BAD(r, root,
+                       "a protocol has more bytes of data than a line" SS_HINT
+                       "line: bytes on a wire; data: those of them that are data");
     return SS_OK;
 }
 
@@ -255,11 +252,14 @@ static int read_library(const struct ss_xml *doc, const char *file, struct ss_li
     unsigned seen = 0;
     memset(out, 0, sizeof *out);
     if (!ss_tag_is(root, "library"))
-        return bad(&r, root, "a library is <library> with protocols in it",
-                   "the root is <%.60s>, not <library>", root->tag);
+        return BAD(&r, root,
+                   "the root is <%.60s>, not <library>" SS_HINT "a library is <library> with protocols in it",
+                   root->tag);
     if (!name || !ss_name_is_plain(name) || !ss_copy(out->name, sizeof out->name, name))
-        return bad(&r, root, "name=\"NCCL\"",
-                   "<library> needs a name of 1 to 23 letters, digits, -_.+, and blanks behind the first");
+        return BAD(
+            &r, root,
+            "<library> needs a name of 1 to 23 letters, digits, -_.+, and blanks behind the first" SS_HINT
+            "name=\"NCCL\"");
     int rc = read_attrs(&r, root, &root_element, "name algorithms", out);
     rc = rc ? rc : read_algorithms(&r, root, out);
     for (const struct ss_xml_node *c = root->first_child; c && !rc; c = c->next)

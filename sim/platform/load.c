@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From XML to a platform: a template, a user's own file, or a difference: a zone that holds nothing but props, one of
- * them ss.base, is that platform with the other props changed. Any of them may be taken with fewer GPUs a node.
- */
+/* From XML to a platform: a template, a user's own file, or a difference: a zone that holds nothing but props, one of
+ * them ss.base, is that platform with the other props changed. Any of them may be taken with fewer GPUs a node. */
 #include "platform/platform_internal.h"
 
 #define MAX_BASES 8
@@ -60,14 +58,11 @@ static int set_layout(struct ss_platform *p, const struct ss_props *props, bool 
     for (int i = SS_PROP_CARD_COUNT; i < SS_PROP_PLATFORM_COUNT && !rc; i++)
         if (v[i].text != NULL && ss_prop_is_settable(i))
             rc = ss_platform_put(p, i, v[i].number, err);
-    if (v[SS_PROP_GPUS_PER_NODE].text != NULL)
-        p->gpus_per_node = (int)v[SS_PROP_GPUS_PER_NODE].number;
-    if (v[SS_PROP_NICS_PER_NODE].text != NULL)
-        p->nics_per_node = (int)v[SS_PROP_NICS_PER_NODE].number;
-    if (v[SS_PROP_FABRIC_NODES].text != NULL)
-        p->fabric_nodes = (int)v[SS_PROP_FABRIC_NODES].number;
-    if (v[SS_PROP_NODES].text != NULL && !nodes_given)
-        p->nodes = (int)v[SS_PROP_NODES].number;
+    p->gpus_per_node = (int)ss_props_number(props, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
+    p->nics_per_node = (int)ss_props_number(props, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+    p->fabric_nodes = (int)ss_props_number(props, SS_PROP_FABRIC_NODES, p->fabric_nodes);
+    if (!nodes_given)
+        p->nodes = (int)ss_props_number(props, SS_PROP_NODES, p->nodes);
     if (v[SS_PROP_TEMPLATE].text != NULL)
         p->template_kind =
             strcmp(v[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
@@ -189,12 +184,11 @@ static int read_variant(const struct ss_xml_node *root, const char *file,
     ss_template_derive(p);
     SS_THEN(rc, ss_template_check_size(
                     p, nodes > 0 && (int64_t)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err));
-    if (rc) {
+    if (rc)
         ss_platform_free(p);
-        return rc;
-    }
-    *out = p;
-    return SS_OK;
+    else
+        *out = p;
+    return rc;
 }
 
 /* The words that ask for so many are at fault, and no line of the platform. */
@@ -245,11 +239,9 @@ int ss_platform_joins(const struct ss_platform *p, int nodes)
     return n < nodes && 2 * n < most ? 0 : n;
 }
 
-/*
- * Joins the nodes of an NVLink switch into one node, because a node is what NVLink joins: the fewest domains
+/* Joins the nodes of an NVLink switch into one node, because a node is what NVLink joins: the fewest domains
  * with equally many nodes. Fewer than half of the nodes that the switch could join would mean another
- * cluster.
- */
+ * cluster. */
 static int join_nodes(struct ss_platform *p, struct ss_error *err)
 {
     int most = ss_platform_most_joined(p), n = ss_platform_joins(p, p->nodes);
@@ -328,8 +320,7 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
     if (is_variant(ss_xml_root(doc)))
         return read_variant(ss_xml_root(doc), name, options, depth, out, err);
     p = ss_calloc(1, sizeof(*p));
-    if (p == NULL)
-        return ss_nomem(err);
+    SS_NEED(p, err);
     if (!ss_copy(p->file, sizeof(p->file), name)) {
         ss_platform_free(p);
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "a file name of more than %zu characters",
@@ -339,12 +330,11 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
     int rc = ss_schema_check(ss_xml_root(doc), p->file, err);
     SS_THEN(rc, keep_config(p, ss_xml_root(doc), err));
     SS_THEN(rc, read_zone(p, ss_xml_root(doc), options, err));
-    if (rc) {
+    if (rc)
         ss_platform_free(p);
-        return rc;
-    }
-    *out = p;
-    return SS_OK;
+    else
+        *out = p;
+    return rc;
 }
 
 /* A card that is given beside a file which names one must be that card. */
@@ -376,12 +366,11 @@ static int from_document(const struct ss_xml *doc, const char *name,
         rc = check_card(p, options->card, err);
     SS_THEN(rc, take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
     SS_THEN(rc, join_nodes(p, err));
-    if (rc) {
+    if (rc)
         ss_platform_free(p);
-        return rc;
-    }
-    *out = p;
-    return SS_OK;
+    else
+        *out = p;
+    return rc;
 }
 
 int ss_platform_parse(const char *text, size_t len, const char *name,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A cluster from a few sizes, as a file that a person edits and SimGrid loads. */
 #include "platform/node_facts.h"
-#include "stepsim/text.h"
 
 struct maker {
     const struct ss_new_cluster *c;
@@ -17,18 +16,7 @@ const char *ss_network_name(int network)
     return network >= 0 && network < (int)SS_ARRAY_LEN(names) ? names[network] : NULL;
 }
 
-static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
-{
-    char text[300];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    return ss_fail(m->err, SS_ERR_USAGE, NULL, 0, "%s" SS_HINT "%s", text, hint);
-}
+#define REFUSE(m, ...) ss_fail((m)->err, SS_ERR_USAGE, NULL, 0, __VA_ARGS__)
 
 /* Completes values that were not given from the card's platform, and marks them as assumed. */
 static int settle(const struct maker *m, bool known)
@@ -39,10 +27,10 @@ static int settle(const struct maker *m, bool known)
     ss_platform_base_name(c->name, p->name, sizeof(p->name));
     ss_copy(p->file, sizeof(p->file), "the new platform");
     if (ss_platform_is_mesh(p) && c->gpus_per_node > p->gpus_per_node)
-        return refuse(m,
+        return REFUSE(m,
+                      "a node of %s is a mesh of %d GPUs, which says nothing of %d" SS_HINT
                       "take fewer, or a platform of your own (platform show --xml writes one to start from)",
-                      "a node of %s is a mesh of %d GPUs, which says nothing of %d", c->card,
-                      p->gpus_per_node, c->gpus_per_node);
+                      c->card, p->gpus_per_node, c->gpus_per_node);
     if (c->gpus_per_node > 0)
         p->gpus_per_node = c->gpus_per_node;
     if (p->gpus_per_node == 1) {
@@ -74,23 +62,6 @@ static int settle(const struct maker *m, bool known)
     return ss_template_check_size(p, 0, m->err);
 }
 
-static void put_prop(const struct maker *m, const char *comment, int prop, double value)
-{
-    char text[64];
-
-    if (comment != NULL)
-        fprintf(m->out, "    <!-- %s -->\n", comment);
-    fprintf(m->out, "    <prop id=\"%s\" value=\"%s\"/>\n", ss_prop_at(prop)->id,
-            ss_unit_format(value, ss_prop_at(prop)->unit, text, sizeof(text)));
-}
-
-static void put_word(const struct maker *m, int prop, const char *text)
-{
-    fprintf(m->out, "    <prop id=\"%s\" value=\"", ss_prop_at(prop)->id);
-    ss_xml_escape(m->out, text);
-    fputs("\"/>\n", m->out);
-}
-
 /* A file whose hosts are nodes: one <cluster>, whose links and routes SimGrid makes. */
 static int write_cluster(const struct maker *m, const char *topology, const char *parameters,
                          const char *comment)
@@ -98,39 +69,33 @@ static int write_cluster(const struct maker *m, const char *topology, const char
     const struct ss_platform *p = m->p;
     char speed[64], bw[64], lat[64];
 
-    fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<platform version=\"4.1\">\n  <zone id=\"",
-          m->out);
-    ss_xml_escape(m->out, p->name);
-    fputs("\" routing=\"Full\">\n    <!-- The card: \"stepsim list cards\", or the path of a card's file; "
-          "props of it beside this "
-          "line change it -->\n",
-          m->out);
-    put_word(m, SS_PROP_CARD_BASE, m->c->card);
+    ss_topology_begin(m->out, p->name, "Full",
+                      "The card: \"stepsim list cards\", or the path of a card's file; props of it beside "
+                      "this line change it");
+    ss_topology_word(m->out, SS_PROP_CARD_BASE, m->c->card);
     if (m->c->price > 0)
-        put_prop(m, NULL, SS_PROP_price, m->c->price);
-    put_word(m, SS_PROP_ASSUMED, p->assumed);
+        ss_topology_prop(m->out, SS_PROP_price, m->c->price);
+    ss_topology_word(m->out, SS_PROP_ASSUMED, p->assumed);
     fputs("    <!-- A host of the cluster below is a node. Its GPUs are on one NVLink switch, each uses its "
           "NIC, and all NICs the "
           "host's link -->\n",
           m->out);
-    put_word(m, SS_PROP_HOSTS, "nodes");
-    put_prop(m, NULL, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
-    put_prop(m, NULL, SS_PROP_NICS_PER_NODE, p->nics_per_node);
-    put_prop(m, NULL, SS_PROP_FABRIC_BANDWIDTH, p->bandwidth[SS_LINK_FABRIC]);
-    put_prop(m, NULL, SS_PROP_FABRIC_LATENCY, p->latency[SS_LINK_FABRIC]);
-    put_prop(m, NULL, SS_PROP_NIC_BANDWIDTH, p->bandwidth[SS_LINK_NIC]);
-    put_prop(m, NULL, SS_PROP_NIC_LATENCY, p->latency[SS_LINK_NIC]);
+    ss_topology_word(m->out, SS_PROP_HOSTS, "nodes");
+    ss_topology_prop(m->out, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
+    ss_topology_prop(m->out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+    ss_topology_prop(m->out, SS_PROP_FABRIC_BANDWIDTH, p->bandwidth[SS_LINK_FABRIC]);
+    ss_topology_prop(m->out, SS_PROP_FABRIC_LATENCY, p->latency[SS_LINK_FABRIC]);
+    ss_topology_prop(m->out, SS_PROP_NIC_BANDWIDTH, p->bandwidth[SS_LINK_NIC]);
+    ss_topology_prop(m->out, SS_PROP_NIC_LATENCY, p->latency[SS_LINK_NIC]);
     fprintf(m->out,
             "    <!-- %s -->\n    <cluster id=\"fabric\" prefix=\"node-\" suffix=\"\" radical=\"0-%d\" "
             "speed=\"%s\"\n"
-            "             bw=\"%s\" lat=\"%s\" topology=\"%s\" topo_parameters=\"%s\"/>\n  "
-            "</zone>\n</platform>\n",
+            "             bw=\"%s\" lat=\"%s\" topology=\"%s\" topo_parameters=\"%s\"/>\n",
             comment, m->c->nodes - 1,
             ss_unit_format(ss_template_speed(p), SS_UNIT_FLOPS, speed, sizeof(speed)),
             ss_unit_format(p->nics_per_node * p->bandwidth[SS_LINK_NIC], SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
             ss_unit_format(p->latency[SS_LINK_UPLINK], SS_UNIT_TIME, lat, sizeof(lat)), topology, parameters);
-    return ss_text_written(m->out, "the platform", m->err);
+    return ss_topology_end(m->out, m->err);
 }
 
 /* The largest divisor of n that is no larger than `most`. */
@@ -152,12 +117,15 @@ static int make_fat_tree(const struct maker *m)
     if (leaf >= nodes)
         snprintf(parameters, sizeof(parameters), "1;%d;1;1", nodes);
     else if (nodes % leaf != 0)
-        return refuse(m, "take a number of nodes that fills the leaves",
-                      "%d nodes do not fill leaf switches of %d", nodes, leaf);
+        return REFUSE(m,
+                      "%d nodes do not fill leaf switches of %d" SS_HINT
+                      "take a number of nodes that fills the leaves",
+                      nodes, leaf);
     else if (up < 1 || up != floor(up))
-        return refuse(m, "the uplinks of a leaf are whole, each as wide as a node's NICs together",
-                      "%d nodes a leaf, oversubscribed %g:1, make %g uplinks", leaf, m->p->oversubscription,
-                      up);
+        return REFUSE(m,
+                      "%d nodes a leaf, oversubscribed %g:1, make %g uplinks" SS_HINT
+                      "the uplinks of a leaf are whole, each as wide as a node's NICs together",
+                      leaf, m->p->oversubscription, up);
     else
         snprintf(parameters, sizeof(parameters), "2;%d,%d;1,%d;1,1", leaf, nodes / leaf, (int)up);
     snprintf(comment, sizeof(comment),
@@ -193,9 +161,11 @@ static int make_dragonfly(const struct maker *m)
     char parameters[100], comment[400];
 
     if (!share_out(nodes, &groups, &routers))
-        return refuse(
-            m, "nodes must be groups x routers x nodes a router, with no more groups than routers in each",
-            "%d nodes make no dragonfly of %d groups of %d routers", nodes, groups, routers);
+        return REFUSE(
+            m,
+            "%d nodes make no dragonfly of %d groups of %d routers" SS_HINT
+            "nodes must be groups x routers x nodes a router, with no more groups than routers in each",
+            nodes, groups, routers);
     per_router = nodes / (groups * routers);
     global = groups > 1 ? routers * per_router / m->p->oversubscription / (groups - 1) : 1;
     snprintf(parameters, sizeof(parameters), "%d,%d;1,1;%d,%d;%d", groups,
@@ -213,9 +183,11 @@ static int make(const struct maker *m)
     long gpus = (long)m->c->nodes * m->p->gpus_per_node;
 
     if (ss_platform_is_mesh(m->p) && (m->c->network != SS_NETWORK_RAIL || m->c->fabric_nodes > 1))
-        return refuse(m, "take --fabric rail without --nvlink-nodes",
-                      "a node of %s is a mesh; GPUs of a node of a %s%s are on one switch", m->c->card,
-                      ss_network_name(m->c->network), m->c->fabric_nodes > 1 ? " with --nvlink-nodes" : "");
+        return REFUSE(m,
+                      "a node of %s is a mesh; GPUs of a node of a %s%s are on one switch" SS_HINT
+                      "take --fabric rail without --nvlink-nodes",
+                      m->c->card, ss_network_name(m->c->network),
+                      m->c->fabric_nodes > 1 ? " with --nvlink-nodes" : "");
     if (m->c->network == SS_NETWORK_RAIL) {
         m->p->nodes = m->c->nodes;
         if (ss_template_check_size(m->p, 0, m->err) != SS_OK)
@@ -224,14 +196,15 @@ static int make(const struct maker *m)
         return ss_template_write(m->p, m->c->nodes, m->c->card, m->out, m->err);
     }
     if (m->c->fabric_nodes > 1)
-        return refuse(m, "take --fabric rail", "domains of the fabric over nodes in a %s",
+        return REFUSE(m, "domains of the fabric over nodes in a %s" SS_HINT "take --fabric rail",
                       ss_network_name(m->c->network));
     if (gpus > SS_MAX_WRITTEN_GPUS)
-        return refuse(m, "take fewer nodes, or --fabric rail, which has any number",
-                      "%ld GPUs in a %s; at most %d", gpus, ss_network_name(m->c->network),
-                      SS_MAX_WRITTEN_GPUS);
+        return REFUSE(m,
+                      "%ld GPUs in a %s; at most %d" SS_HINT
+                      "take fewer nodes, or --fabric rail, which has any number",
+                      gpus, ss_network_name(m->c->network), SS_MAX_WRITTEN_GPUS);
     if (m->p->nics_per_node == 0)
-        return refuse(m, "give --nics", "nodes without a NIC cannot reach each other");
+        return REFUSE(m, "nodes without a NIC cannot reach each other" SS_HINT "give --nics");
     return m->c->network == SS_NETWORK_FAT_TREE ? make_fat_tree(m) : make_dragonfly(m);
 }
 
@@ -240,13 +213,13 @@ int ss_platform_new(const struct ss_new_cluster *c, FILE *out, struct ss_error *
     struct maker m = {.c = c, .err = err, .out = out};
     bool known;
     if (!c->name || !c->card)
-        return refuse(&m, "give both", "a cluster without name or card");
+        return REFUSE(&m, "a cluster without name or card" SS_HINT "give both");
     if (ss_network_name(c->network) == NULL)
-        return refuse(&m, "rail, fat-tree and dragonfly are", "fabric %d is none", c->network);
+        return REFUSE(&m, "fabric %d is none" SS_HINT "rail, fat-tree and dragonfly are", c->network);
     int rc = ss_platform_of_card(c->card, c->files, &m.p, &known, err);
 
     if (!rc && c->nodes < 1)
-        rc = refuse(&m, "give one node or more", "%d nodes", c->nodes);
+        rc = REFUSE(&m, "%d nodes" SS_HINT "give one node or more", c->nodes);
     SS_THEN(rc, settle(&m, known));
     SS_THEN(rc, make(&m));
     ss_platform_free(m.p);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nodes that are no template as a SimGrid platform: each GPU, NVLink and NIC by itself. */
 #include "platform/node_facts.h"
-#include "stepsim/text.h"
 
 struct writer {
     const struct ss_platform *p;
@@ -10,17 +9,7 @@ struct writer {
 
 static void put_link(const struct writer *w, const char *name, double bandwidth, double latency)
 {
-    char bw[64], lat[64];
-
-    fprintf(w->out, "    <link id=\"%s\" bandwidth=\"%s\" latency=\"%s\" sharing_policy=\"SPLITDUPLEX\"/>\n",
-            name, ss_unit_format(bandwidth, SS_UNIT_BANDWIDTH, bw, sizeof(bw)),
-            ss_unit_format(latency, SS_UNIT_TIME, lat, sizeof(lat)));
-}
-
-static void put_route(const struct writer *w, const char *src, const char *dst, const char *link)
-{
-    fprintf(w->out, "    <route src=\"%s\" dst=\"%s\"><link_ctn id=\"%s\" direction=\"UP\"/></route>\n", src,
-            dst, link);
+    ss_topology_link(w->out, name, NULL, "SPLITDUPLEX", bandwidth, latency);
 }
 
 static double pair_of(const struct ss_node_facts *f, int a, int b)
@@ -68,7 +57,7 @@ static void put_fabric(const struct writer *w, const struct ss_node_facts *f, in
         snprintf(dst, sizeof(dst), "nvswitch-%d", n);
         snprintf(link, sizeof(link), "nvlink-%d-%d", n, a);
         if (has_switch(f) && to_switch(f, a) > 0 && routes)
-            put_route(w, src, dst, link);
+            ss_topology_route(w->out, src, dst, link);
         else if (has_switch(f) && to_switch(f, a) > 0)
             put_link(w, link, to_switch(f, a), latency);
         for (int b = a + 1; b < f->ngpus && !has_switch(f); b++) {
@@ -77,7 +66,7 @@ static void put_fabric(const struct writer *w, const struct ss_node_facts *f, in
             snprintf(dst, sizeof(dst), "gpu-%d-%d", n, b);
             snprintf(link, sizeof(link), "nvlink-%d-%d-%d", n, a, b);
             if (routes)
-                put_route(w, src, dst, link);
+                ss_topology_route(w->out, src, dst, link);
             else
                 put_link(w, link, pair_of(f, a, b), latency);
         }
@@ -129,23 +118,15 @@ static void put_routes(const struct writer *w, const struct ss_node_facts *f, in
             snprintf(link, sizeof(link), "pcie-%d-%d", n, l);
         else
             snprintf(link, sizeof(link), "nic-%d-%d", n, l * nics_of(f) / f->ngpus);
-        put_route(w, src, dst, link);
+        ss_topology_route(w->out, src, dst, link);
     }
 }
 
 static void put_head(const struct writer *w, const char *card, int gpus, FILE *out)
 {
-    fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<platform version=\"4.1\">\n  <zone id=\"",
-          out);
-    ss_xml_escape(out, w->p->name);
-    fprintf(out,
-            "\" routing=\"%s\">\n    <!-- All that is no link: \"stepsim list cards\", or the path of a "
-            "card's file -->\n"
-            "    <prop id=\"ss.card.base\" value=\"",
-            gpus > SS_MAX_UNCACHED_GPUS ? "DijkstraCache" : "Dijkstra");
-    ss_xml_escape(out, card);
-    fputs("\"/>\n", out);
+    ss_topology_begin(out, w->p->name, gpus > SS_MAX_UNCACHED_GPUS ? "DijkstraCache" : "Dijkstra",
+                      "All that is no link: \"stepsim list cards\", or the path of a card's file");
+    ss_topology_word(out, SS_PROP_CARD_BASE, card);
 }
 
 /* Latencies are nobody's measurement, and PCIe is as wide as the card's copies from the host. */
@@ -155,8 +136,8 @@ static void put_assumed(const struct ss_own_node *nodes, int n, FILE *out)
 
     for (int i = 0; i < n; i++)
         nics = nics || (nodes[i].facts->nnics > 0 && nodes[i].facts->nic_bandwidth == 0);
-    fprintf(out, "    <prop id=\"ss.assumed\" value=\"nvlink.latency nic.latency%s\"/>\n",
-            nics ? " nic.bandwidth" : "");
+    ss_topology_word(out, SS_PROP_ASSUMED,
+                     nics ? "nvlink.latency nic.latency nic.bandwidth" : "nvlink.latency nic.latency");
 }
 
 int ss_own_nodes_write(const struct ss_platform *p, const char *card, const struct ss_own_node *nodes, int n,
@@ -199,6 +180,5 @@ int ss_own_nodes_write(const struct ss_platform *p, const char *card, const stru
             for (int k = 0; k < nodes[i].repeat; k++)
                 put_routes(&w, nodes[i].facts, number++, s);
     }
-    fputs("  </zone>\n</platform>\n", out);
-    return ss_text_written(out, "the platform", err);
+    return ss_topology_end(out, err);
 }

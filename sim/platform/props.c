@@ -35,13 +35,11 @@ static int read_word(int prop, const char *text, const char *file, int line, str
 static int misplaced(const struct ss_prop *p, const struct ss_xml_node *node, const char *file,
                      struct ss_error *err)
 {
-    int code;
 
     if (p->owner == SS_OF_LINK)
         return ss_prop_unknown(p->id, file, node->line, err);
-    code = ss_fail(err, SS_ERR_INPUT, file, node->line, "prop \"%s\" does not belong in <%s>", p->id,
-                   node->parent->tag);
-    return ss_hint(err, code, "it belongs in %s",
+    return ss_fail(err, SS_ERR_INPUT, file, node->line,
+                   "prop \"%s\" does not belong in <%s>" SS_HINT "it belongs in %s", p->id, node->parent->tag,
                    p->where & SS_AT_ROOT   ? "the outermost zone"
                    : p->where & SS_AT_HOST ? "a <host>, or an inner zone or cluster"
                                            : "a <link>");
@@ -169,9 +167,8 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
     if (!rc)
         return SS_OK;
     if (named->text != NULL && why.line == 0) { /* no such file: the place that names it is to be mended */
-        rc = ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s: %s", ss_prop_at(SS_PROP_LIBRARY)->id,
-                     why.message);
-        return ss_hint(err, rc, "%s", why.hint);
+        return ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s: %s" SS_HINT "%s",
+                       ss_prop_at(SS_PROP_LIBRARY)->id, why.message, why.hint);
     }
     if (err != NULL)
         *err = why;
@@ -261,8 +258,7 @@ int ss_props_assumed(const struct ss_props *props, const char *fabric_word, char
         (own->text != NULL ? strlen(own->text) : 0) + (card->text != NULL ? strlen(card->text) : 0) + 2;
     char *buf = ss_calloc(2, size); /* an id may be longer than its alias */
 
-    if (buf == NULL)
-        return ss_nomem(err);
+    SS_NEED(buf, err);
     int rc = add_assumed(props, own, 0, fabric_word, buf, err);
     SS_THEN(rc, add_assumed(props, card, 1, fabric_word, buf, err));
     if (!rc)

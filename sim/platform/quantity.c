@@ -121,3 +121,11 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
     *out = first;
     return SS_OK;
 }
+
+double ss_quantity_of(const struct ss_xml_node *node, const char *attr, int quantity)
+{
+    const char *text = ss_xml_attr(node, attr), *why;
+    double value = 0;
+
+    return text != NULL && ss_quantity_parse(text, quantity, &value, &why) == SS_OK ? value : 0;
+}

@@ -23,17 +23,18 @@ static int find_point(const struct zone *z, const struct ss_xml_node *route, con
     const char *name = ss_xml_attr(route, attr);
     int at = ss_index_point(z->ix, name);
     const struct ss_entry *e = at >= 0 ? &z->ix->points[at] : NULL;
-    int code;
 
     if (e == NULL || (e->kind == SS_ENTRY_ZONE) != zones) {
-        code = ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "%s=\"%s\" of a %s names no %s", attr,
-                       name, route->tag, zones ? "zone" : "host or router");
-        return ss_hint(z->err, code, "every end of a route must be declared, with exactly this name");
+        return ss_fail(z->err, SS_ERR_INPUT, z->file, route->line,
+                       "%s=\"%s\" of a %s names no %s" SS_HINT
+                       "every end of a route must be declared, with exactly this name",
+                       attr, name, route->tag, zones ? "zone" : "host or router");
     }
     if (direct && e->zone != z->self) {
-        code = ss_fail(z->err, SS_ERR_INPUT, z->file, route->line, "%s=\"%s\" of a %s stands in another zone",
+        return ss_fail(z->err, SS_ERR_INPUT, z->file, route->line,
+                       "%s=\"%s\" of a %s stands in another zone" SS_HINT
+                       "zones are connected by <zoneRoute> in the zone around both",
                        attr, name, route->tag);
-        return ss_hint(z->err, code, "zones are connected by <zoneRoute> in the zone around both");
     }
     *out = at;
     return SS_OK;
@@ -84,8 +85,7 @@ static int check_links(const struct zone *z, const struct ss_xml_node *route)
 
 static int add_edge(struct zone *z, int src, int dst, int line)
 {
-    if (ss_grow(&z->edges, &z->cap, z->nedges + 1, sizeof(*z->edges)) != SS_OK)
-        return ss_nomem(z->err);
+    SS_NEED(!ss_grow(&z->edges, &z->cap, z->nedges + 1, sizeof(*z->edges)), z->err);
     z->edges[z->nedges++] = (struct edge){src, dst, line};
     return SS_OK;
 }
@@ -156,11 +156,10 @@ static bool is_target(const struct zone *z, int point)
 static int no_route(const struct zone *z, int line, int a, int b)
 {
     const struct ss_entry *points = z->ix->points;
-    int code = ss_fail(z->err, SS_ERR_INPUT, z->file, line, "missing route from \"%s\" to \"%s\"",
-                       points[a].name, points[b].name);
-
-    return ss_hint(z->err, code, "zone \"%s\" needs a route between all of its hosts or zones",
-                   points[z->self].name);
+    return ss_fail(z->err, SS_ERR_INPUT, z->file, line,
+                   "missing route from \"%s\" to \"%s\"" SS_HINT
+                   "zone \"%s\" needs a route between all of its hosts or zones",
+                   points[a].name, points[b].name, points[z->self].name);
 }
 
 /* Full routing: an edge for each ordered pair. Edges are sorted. */
@@ -197,8 +196,7 @@ static int check_connected(const struct zone *z)
     int n = z->end - z->self, first = -1, rc = SS_OK;
     int *up = ss_calloc((size_t)n, sizeof(*up));
 
-    if (up == NULL)
-        return ss_nomem(z->err);
+    SS_NEED(up, z->err);
     for (int i = 0; i < n; i++)
         up[i] = i;
     for (size_t i = 0; i < z->nedges; i++)
@@ -221,8 +219,7 @@ static int check_lonely(const struct zone *z)
     int n = z->end - z->self, rc = SS_OK;
     char *named = ss_calloc((size_t)n, 1);
 
-    if (named == NULL)
-        return ss_nomem(z->err);
+    SS_NEED(named, z->err);
     for (size_t i = 0; i < z->nedges; i++)
         if (z->edges[i].src != z->edges[i].dst)
             named[z->edges[i].src - z->self] = named[z->edges[i].dst - z->self] = 1;

@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Structure of a SimGrid platform, DTD 4.1: which tag may stand where, with which attributes.
- * SimGrid itself aborts on most mistakes, and often without a line.
- */
+/* Structure of a SimGrid platform, DTD 4.1: which tag may stand where, with which attributes. SimGrid itself
+ * aborts on most mistakes, and often without a line. */
 #include "platform/platform_internal.h"
 
-enum type {
-    TEXT,
-    NAME,
-    BANDWIDTH,
-    TIME,
-    SPEED,
-    COUNT,
-    POLICY,
-    TOPOLOGY,
-    YESNO,
-    DIRECTION,
-    ROUTING,
-    FORBIDDEN
-};
+enum type { TEXT, NAME, BANDWIDTH, TIME, SPEED, COUNT, POLICY, SHAPE, YESNO, DIRECTION, ROUTING, FORBIDDEN };
 struct attr {
     const char *name;
     int type;
@@ -77,7 +62,7 @@ static const struct tag tags[] = {
       {"bw", BANDWIDTH, true},
       {"lat", TIME, true},
       {"sharing_policy", POLICY, false},
-      {"topology", TOPOLOGY, false},
+      {"topology", SHAPE, false},
       {"topo_parameters", TEXT, false},
       {"bb_bw", BANDWIDTH, false},
       {"bb_lat", TIME, false},
@@ -261,7 +246,7 @@ static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr 
                              "write a number like 1",
                              a->name, a->value, node->tag);
     case POLICY: return one_of(node, a, policies, file, err);
-    case TOPOLOGY: return one_of(node, a, topologies, file, err);
+    case SHAPE: return one_of(node, a, topologies, file, err);
     case YESNO: return one_of(node, a, yesno, file, err);
     case DIRECTION: return one_of(node, a, directions, file, err);
     case ROUTING:
@@ -402,8 +387,8 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
     const struct ss_xml_node *zone = ss_zone_of(root);
 
     if (!ss_tag_is(root, "platform"))
-        return ss_hint(
-            err, ss_fail(err, SS_ERR_INPUT, file, root->line, "the root is <%s>, not <platform>", root->tag),
+        return ss_fail(
+            err, SS_ERR_INPUT, file, root->line, "the root is <%s>, not <platform>" SS_HINT "%s", root->tag,
             ss_tag_is(root, "topology") ? "this looks like lstopo output: 'stepsim platform import' reads it"
             : ss_tag_is(root, "card")   ? "a card is named by the prop ss.card.base of a platform"
                                         : "give a SimGrid platform file");

@@ -13,22 +13,12 @@ static const struct ss_xml_node *skip_props(const struct ss_xml_node *node)
     return node;
 }
 
-static double quantity(const struct ss_xml_node *node, const char *attr, int kind)
-{
-    const char *text = ss_xml_attr(node, attr), *why;
-    double value = 0;
-
-    /* Checked by the schema. */
-    return text != NULL && ss_quantity_parse(text, kind, &value, &why) == SS_OK ? value : 0;
-}
-
 static int wrong_item(const struct ss_platform *p, const struct ss_xml_node *node, const struct ss_item *want,
                       struct ss_error *err)
 {
     const char *id = ss_xml_attr(node, "id"), *src = ss_xml_attr(node, "src"),
                *dst = ss_xml_attr(node, "dst");
     char expected[160], found[160];
-    int code;
 
     if (strcmp(want->tag, "route") == 0)
         snprintf(expected, sizeof(expected), "<route src=\"%s\" dst=\"%s\">", want->id, want->dst);
@@ -39,9 +29,8 @@ static int wrong_item(const struct ss_platform *p, const struct ss_xml_node *nod
                  dst != NULL ? dst : "");
     else
         snprintf(found, sizeof(found), "<%.20s id=\"%.50s\">", node->tag, id != NULL ? id : "");
-    code = ss_fail(err, SS_ERR_INPUT, p->file, node->line, "the template has %s here, the file %s", expected,
-                   found);
-    return ss_hint(err, code, WAY_OUT);
+    return ss_fail(err, SS_ERR_INPUT, p->file, node->line,
+                   "the template has %s here, the file %s" SS_HINT WAY_OUT, expected, found);
 }
 
 struct checker {
@@ -62,7 +51,7 @@ static int check_value(const struct checker *c, const struct ss_item *want, cons
     static const int units[] = {SS_UNIT_BANDWIDTH, SS_UNIT_TIME, SS_UNIT_FLOPS};
     int code;
 
-    if (same(quantity(c->at, attr, kind), expected))
+    if (same(ss_quantity_of(c->at, attr, kind), expected))
         return SS_OK;
     code = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line, "%s of \"%s\" is %s, the template's is %s",
                    attr, want->id, ss_xml_attr(c->at, attr) != NULL ? ss_xml_attr(c->at, attr) : "0",
@@ -84,13 +73,11 @@ static int check_route(const struct checker *c, const struct ss_item *want)
         direction != NULL && strcmp(direction, "UP") == 0 &&
         (symmetrical == NULL || strcasecmp(symmetrical, "yes") == 0))
         return SS_OK;
-    return ss_hint(
-        c->err,
-        ss_fail(
-            c->err, SS_ERR_INPUT, c->p->file, c->at->line,
-            "the template's route from \"%s\" to \"%s\" is symmetrical and goes by the one link \"%s\" UP",
-            want->id, want->dst, want->link),
-        WAY_OUT);
+    return ss_fail(
+        c->err, SS_ERR_INPUT, c->p->file, c->at->line,
+        "the template's route from \"%s\" to \"%s\" is symmetrical and goes by the one link \"%s\" UP" SS_HINT
+            WAY_OUT,
+        want->id, want->dst, want->link);
 }
 
 static int check_link(const struct checker *c, const struct ss_item *want)
@@ -114,10 +101,9 @@ static int check_item(void *ctx, const struct ss_item *want)
     int rc = SS_OK;
 
     if (c->at == NULL) {
-        rc = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->zone->line, "missing <%s %s=\"%s\"%s%s%s>",
-                     want->tag, route ? "src" : "id", want->id, route ? " dst=\"" : "",
-                     route ? want->dst : "", route ? "\"" : "");
-        return ss_hint(c->err, rc, WAY_OUT);
+        return ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->zone->line,
+                       "missing <%s %s=\"%s\"%s%s%s>" SS_HINT WAY_OUT, want->tag, route ? "src" : "id",
+                       want->id, route ? " dst=\"" : "", route ? want->dst : "", route ? "\"" : "");
     }
     id = ss_xml_attr(c->at, route ? "src" : "id");
     dst = route ? ss_xml_attr(c->at, "dst") : want->dst;
@@ -168,8 +154,8 @@ static bool first_link(struct ss_platform *p, const struct ss_xml_node *zone, in
 {
     for (const struct ss_xml_node *e = zone->first_child; e != NULL; e = e->next)
         if (ss_tag_is(e, "link") && strcmp(ss_xml_attr(e, "id"), id) == 0) {
-            p->bandwidth[kind] = quantity(e, "bandwidth", SS_QUANTITY_BANDWIDTH);
-            p->latency[kind] = quantity(e, "latency", SS_QUANTITY_TIME);
+            p->bandwidth[kind] = ss_quantity_of(e, "bandwidth", SS_QUANTITY_BANDWIDTH);
+            p->latency[kind] = ss_quantity_of(e, "latency", SS_QUANTITY_TIME);
             return true;
         }
     return false;
@@ -223,26 +209,19 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
         return rc;
     p->template_kind =
         strcmp(props->value[SS_PROP_TEMPLATE].text, "mesh") == 0 ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
-    p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
-                           ? (int)props->value[SS_PROP_NICS_PER_NODE].number
-                           : p->gpus_per_node;
-    if (props->value[SS_PROP_FABRIC_NODES].text != NULL)
-        p->fabric_nodes = (int)props->value[SS_PROP_FABRIC_NODES].number;
+    p->nics_per_node = (int)ss_props_number(props, SS_PROP_NICS_PER_NODE, p->gpus_per_node);
+    p->fabric_nodes = (int)ss_props_number(props, SS_PROP_FABRIC_NODES, p->fabric_nodes);
     p->nodes_per_leaf = 1;
     if (p->nics_per_node > 0)
         rc = need(props, SS_PROP_NODES_PER_LEAF, p->file, zone->line, &p->nodes_per_leaf, err);
     if (rc)
         return rc;
-    p->oversubscription = props->value[SS_PROP_OVERSUBSCRIPTION].text != NULL
-                              ? props->value[SS_PROP_OVERSUBSCRIPTION].number
-                              : 1;
+    p->oversubscription = ss_props_number(props, SS_PROP_OVERSUBSCRIPTION, 1);
     for (const struct ss_xml_node *e = zone->first_child; e != NULL; e = e->next)
         hosts += ss_tag_is(e, "host");
     if (hosts == 0 || hosts % p->gpus_per_node != 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
-                               "%ld hosts are no whole nodes of %d GPUs", hosts, p->gpus_per_node),
-                       WAY_OUT);
+        return ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
+                       "%ld hosts are no whole nodes of %d GPUs" SS_HINT WAY_OUT, hosts, p->gpus_per_node);
     p->nodes = (int)(hosts / p->gpus_per_node);
     return ss_template_check_size(p, zone->line, err);
 }
@@ -254,10 +233,8 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
     const char *routing = ss_xml_attr(zone, "routing");
 
     if (!ss_tag_is(zone, "zone") || strcasecmp(routing, "Dijkstra") != 0)
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
-                               "a template is one <zone> with routing=\"Dijkstra\""),
-                       WAY_OUT);
+        return ss_fail(err, SS_ERR_INPUT, p->file, zone->line,
+                       "a template is one <zone> with routing=\"Dijkstra\"" SS_HINT WAY_OUT);
     int rc = no_inner_props(zone, p->file, err);
     SS_THEN(rc, ss_props_card(props, p->file, zone->line, &p->card, err));
     SS_THEN(rc, ss_props_fabric(props, p, err));
@@ -273,12 +250,10 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
     ss_template_derive(p);
     rc = ss_template_walk(p, check_item, &c);
     if (!rc && c.at != NULL)
-        rc = ss_hint(err,
-                     ss_fail(err, SS_ERR_INPUT, p->file, c.at->line,
-                             "<%s>: the template ends before this element", c.at->tag),
-                     WAY_OUT);
-    if (nodes == 0 && props->value[SS_PROP_NODES].text != NULL)
-        nodes = (int)props->value[SS_PROP_NODES].number;
+        rc = ss_fail(err, SS_ERR_INPUT, p->file, c.at->line,
+                     "<%s>: the template ends before this element" SS_HINT WAY_OUT, c.at->tag);
+    if (nodes == 0)
+        nodes = (int)ss_props_number(props, SS_PROP_NODES, 0);
     if (rc || nodes == 0)
         return rc;
     p->nodes = nodes;

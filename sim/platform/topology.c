@@ -3,51 +3,54 @@
 #include "platform/platform_internal.h"
 #include "stepsim/text.h"
 
-static void put_word(FILE *out, int prop, const char *text)
+void ss_topology_begin(FILE *out, const char *name, const char *routing, const char *comment)
+{
+    fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<platform "
+          "version=\"4.1\">\n  <zone id=\"",
+          out);
+    ss_xml_escape(out, name);
+    fprintf(out, "\" routing=\"%s\">\n    <!-- %s -->\n", routing, comment);
+}
+
+void ss_topology_word(FILE *out, int prop, const char *text)
 {
     fprintf(out, "    <prop id=\"%s\" value=\"", ss_prop_at(prop)->id);
     ss_xml_escape(out, text);
     fputs("\"/>\n", out);
 }
 
-static void put_prop(FILE *out, int prop, double value)
+void ss_topology_prop(FILE *out, int prop, double value)
 {
     char text[64];
 
-    put_word(out, prop, ss_unit_format(value, ss_prop_at(prop)->unit, text, sizeof(text)));
+    ss_topology_word(out, prop, ss_unit_format(value, ss_prop_at(prop)->unit, text, sizeof(text)));
 }
 
 /* card: what ss.card.base names, NULL: the card's props one by one. */
 static void put_head(const struct ss_platform *p, const char *routing, const char *card, FILE *out)
 {
-    fputs("<?xml version='1.0'?>\n"
-          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<platform version=\"4.1\">\n  <zone id=\"",
-          out);
-    ss_xml_escape(out, p->name);
-    fprintf(out,
-            "\" routing=\"%s\">\n    <!-- The card, and how kernels and links perform: "
-            "docs/reference/formats-platform.md -->\n",
-            routing);
-    put_word(out, card != NULL ? SS_PROP_CARD_BASE : SS_PROP_CARD, card != NULL ? card : p->card.name);
+    ss_topology_begin(out, p->name, routing,
+                      "The card, and how kernels and links perform: docs/reference/formats-platform.md");
+    ss_topology_word(out, card != NULL ? SS_PROP_CARD_BASE : SS_PROP_CARD,
+                     card != NULL ? card : p->card.name);
     for (int i = 0; i < SS_PROP_CARD_COUNT && card == NULL; i++)
         if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0 || ss_prop_at(i)->def != 0)
-            put_prop(out, i, ss_prop_get(i, &p->card));
+            ss_topology_prop(out, i, ss_prop_get(i, &p->card));
     if (card == NULL && p->library_file[0] != 0)
-        put_word(out, SS_PROP_LIBRARY, p->library_file);
+        ss_topology_word(out, SS_PROP_LIBRARY, p->library_file);
     if (card == NULL && strcmp(p->fabric, "NVLink") != 0)
-        put_word(out, SS_PROP_FABRIC_NAME, p->fabric);
+        ss_topology_word(out, SS_PROP_FABRIC_NAME, p->fabric);
     if (card == NULL && p->price_basis[0] != 0)
-        put_word(out, SS_PROP_PRICE_BASIS, p->price_basis);
+        ss_topology_word(out, SS_PROP_PRICE_BASIS, p->price_basis);
     if (card != NULL && p->card.price > 0)
-        put_prop(out, SS_PROP_price, p->card.price);
+        ss_topology_prop(out, SS_PROP_price, p->card.price);
     if (p->assumed != NULL && p->assumed[0] != 0)
-        put_word(out, SS_PROP_ASSUMED, p->assumed);
-    put_prop(out, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
+        ss_topology_word(out, SS_PROP_ASSUMED, p->assumed);
+    ss_topology_prop(out, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
 }
 
-static void put_link(FILE *out, const char *name, const char *kind, const char *policy, double bandwidth,
-                     double latency)
+void ss_topology_link(FILE *out, const char *name, const char *kind, const char *policy, double bandwidth,
+                      double latency)
 {
     char bw[64], lat[64];
 
@@ -62,6 +65,12 @@ static void put_link(FILE *out, const char *name, const char *kind, const char *
         fprintf(out, "><prop id=\"ss.kind\" value=\"%s\"/></link>\n", kind);
     else
         fputs("/>\n", out);
+}
+
+void ss_topology_route(FILE *out, const char *src, const char *dst, const char *link)
+{
+    fprintf(out, "    <route src=\"%s\" dst=\"%s\"><link_ctn id=\"%s\" direction=\"UP\"/></route>\n", src,
+            dst, link);
 }
 
 struct writer {
@@ -87,15 +96,14 @@ static int put_item(void *ctx, const struct ss_item *it)
         fprintf(w->out, "    <!-- %s -->\n", comments[it->section]);
     }
     if (strcmp(it->tag, "link") == 0)
-        put_link(w->out, it->id, NULL, "SPLITDUPLEX", it->value, it->delay);
+        ss_topology_link(w->out, it->id, NULL, "SPLITDUPLEX", it->value, it->delay);
     else if (strcmp(it->tag, "host") == 0)
         fprintf(w->out, "    <host id=\"%s\" speed=\"%s\"/>\n", it->id,
                 ss_unit_format(it->value, SS_UNIT_FLOPS, text, sizeof(text)));
     else if (strcmp(it->tag, "router") == 0)
         fprintf(w->out, "    <router id=\"%s\"/>\n", it->id);
     else
-        fprintf(w->out, "    <route src=\"%s\" dst=\"%s\"><link_ctn id=\"%s\" direction=\"UP\"/></route>\n",
-                it->id, it->dst, it->link);
+        ss_topology_route(w->out, it->id, it->dst, it->link);
     return 0;
 }
 
@@ -106,15 +114,15 @@ static void put_template(const struct ss_platform *p, int nodes, const char *car
 
     put_head(p, "Dijkstra", card, out);
     if (nodes > 0)
-        put_prop(out, SS_PROP_NODES, nodes);
+        ss_topology_prop(out, SS_PROP_NODES, nodes);
     if (p->fabric_nodes > 0 && p->joined == 0)
-        put_prop(out, SS_PROP_FABRIC_NODES, p->fabric_nodes);
-    put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+        ss_topology_prop(out, SS_PROP_FABRIC_NODES, p->fabric_nodes);
+    ss_topology_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
     if (p->nics_per_node > 0) {
-        put_prop(out, SS_PROP_NODES_PER_LEAF, p->nodes_per_leaf);
-        put_prop(out, SS_PROP_OVERSUBSCRIPTION, p->oversubscription);
+        ss_topology_prop(out, SS_PROP_NODES_PER_LEAF, p->nodes_per_leaf);
+        ss_topology_prop(out, SS_PROP_OVERSUBSCRIPTION, p->oversubscription);
     }
-    put_word(out, SS_PROP_TEMPLATE, p->template_kind == SS_TEMPLATE_MESH ? "mesh" : "nvswitch");
+    ss_topology_word(out, SS_PROP_TEMPLATE, p->template_kind == SS_TEMPLATE_MESH ? "mesh" : "nvswitch");
     ss_template_walk(p, put_item, &w);
 }
 
@@ -143,7 +151,7 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
     char speed[64];
 
     put_head(p, "Full", NULL, out);
-    put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
+    ss_topology_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
     ss_unit_format(ss_template_speed(p), SS_UNIT_FLOPS, speed, sizeof(speed));
     for (int i = 0; i < f->ngpus; i++) {
         fputs("    <host id=\"", out);
@@ -151,15 +159,15 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
         fprintf(out, "\" speed=\"%s\"/>\n", speed);
     }
     for (int i = 0; i < f->nlinks; i++)
-        put_link(out, f->links[i].name, kinds[f->links[i].kind], NULL, f->links[i].bandwidth,
-                 f->links[i].latency);
+        ss_topology_link(out, f->links[i].name, kinds[f->links[i].kind], NULL, f->links[i].bandwidth,
+                         f->links[i].latency);
     for (int s = 0; s < f->ngpus; s++)
         for (int d = 0; d < f->ngpus; d++)
             if (s != d && f->routes[s * f->ngpus + d].nlinks > 0)
                 put_foreign_route(f, s, d, out);
 }
 
-static int end(FILE *out, struct ss_error *err)
+int ss_topology_end(FILE *out, struct ss_error *err)
 {
     fputs("  </zone>\n</platform>\n", out);
     return ss_text_written(out, "the platform", err);
@@ -169,7 +177,7 @@ int ss_template_write(const struct ss_platform *p, int nodes, const char *card, 
                       struct ss_error *err)
 {
     put_template(p, nodes, card, out);
-    return end(out, err);
+    return ss_topology_end(out, err);
 }
 
 int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *err)
@@ -178,5 +186,5 @@ int ss_platform_write(const struct ss_platform *p, FILE *out, struct ss_error *e
         put_foreign(p, out);
     else
         put_template(p, 0, NULL, out);
-    return end(out, err);
+    return ss_topology_end(out, err);
 }

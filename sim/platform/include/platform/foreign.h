@@ -34,7 +34,6 @@ struct ss_pair_route {
     double narrowest, fat, latency;
 };
 
-int ss_foreign_no_memory(const struct ss_foreign_reader *r);
 /* Adds a link; its number, or -1: no memory. */
 int ss_foreign_add_link(struct ss_foreign_reader *r, const char *name, int kind, double bandwidth,
                         double latency);

@@ -91,6 +91,11 @@ struct ss_props {
     int outside;                       /* the last step of a card that is given beside the file, 0: none is */
     struct ss_card_files *files;       /* of the cards: hold the texts above. Not owned, not NULL */
 };
+/* Returns the number of a prop; `missing` where it is not given. */
+static inline double ss_props_number(const struct ss_props *props, int prop, double missing)
+{
+    return props->value[prop].text != NULL ? props->value[prop].number : missing;
+}
 /* Error for an unknown id, with the nearest one as hint. */
 int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error *err);
 /* The <prop> of that index among node's first children; NULL: there is none. */
@@ -138,6 +143,8 @@ int ss_link_kind_of(const char *name, const char *kind, const char *fabric_word)
 enum ss_quantity { SS_QUANTITY_BANDWIDTH, SS_QUANTITY_TIME, SS_QUANTITY_SPEED };
 /* Number with SimGrid's units; of a list of speeds the first. 0 or SS_ERR_INPUT with *why. */
 int ss_quantity_parse(const char *text, int quantity, double *out, const char **why);
+/* Returns the value of an attribute that the schema has checked; 0: it is missing or empty. */
+double ss_quantity_of(const struct ss_xml_node *node, const char *attr, int quantity);
 
 /* ---- schema.c: tags, attributes, order and values of a SimGrid platform ---- */
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
@@ -212,6 +219,15 @@ double ss_template_speed(const struct ss_platform *p);
 int ss_template_link_count(const struct ss_platform *p);
 void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out);
 int ss_template_link_kind(const struct ss_platform *p, int index);
+/* topology.c: parts of a platform's XML. The beginning is open for elements of its outermost zone; the end tells whether all is written. */
+void ss_topology_begin(FILE *out, const char *name, const char *routing, const char *comment);
+void ss_topology_word(FILE *out, int prop, const char *text);
+void ss_topology_prop(FILE *out, int prop, double value);
+/* kind: of ss.kind, and policy: each may be NULL. */
+void ss_topology_link(FILE *out, const char *name, const char *kind, const char *policy, double bandwidth,
+                      double latency);
+void ss_topology_route(FILE *out, const char *src, const char *dst, const char *link);
+int ss_topology_end(FILE *out, struct ss_error *err);
 /* Writes p with its own nodes; nodes: what ss.nodes says, 0: nothing. card: what ss.card.base names, NULL: all props of the
  * card. topology.c */
 int ss_template_write(const struct ss_platform *p, int nodes, const char *card, FILE *out,
