@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * NCCL inside a node. Time grows with what a rank moves: what it sends, and a part of its own share, which
- * the kernel of an all-gather, a reduce-scatter or an all-to-all copies to where the result lies.
- */
+/* NCCL inside a node. Time grows with what a rank moves: what it sends, and a part of its own share, which
+ * the kernel of an all-gather, a reduce-scatter or an all-to-all copies to where the result lies. */
 #include "base/base.h"
 #include "comm/collective.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Chakra execution traces: messages of Chakra's et_def.proto in the encoding of Protocol Buffers, each behind its length.
+/* Chakra execution traces: messages of Chakra's et_def.proto in the encoding of Protocol Buffers, each behind its length.
  * Two kinds of messages with a dozen fields are written by hand, which takes fewer lines than a generated encoder and its
- * library.
- */
+ * library. */
 #include <errno.h>
 
 #include "base/base.h"

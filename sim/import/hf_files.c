@@ -7,17 +7,14 @@
 static int assign(struct ss_tree *tree, struct ss_tree_node *at, const char *section, const char *text,
                   size_t len, const char *file, struct ss_error *err)
 {
-    const struct ss_tree_made made = {
-        .kind = SS_TREE_MAP, .key = section, .key_len = strlen(section), .file = file, .line = 1};
     struct ss_tree *other;
     int rc = SS_OK;
 
     SS_TRY(ss_tree_parse(text, len, file, &other, err));
     if (ss_tree_root(other)->kind != SS_TREE_MAP)
         rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is expected");
-    if (!rc && !at)
-        rc = ss_tree_add(tree, ss_tree_root(tree), &made, &at, err);
-    SS_THEN(rc, ss_tree_assign(tree, at, ss_tree_root(other), err));
+    SS_THEN(rc, at ? ss_tree_assign(tree, at, ss_tree_root(other), err)
+                   : ss_tree_graft(tree, ss_tree_root(tree), section, ss_tree_root(other), err));
     ss_tree_free(other);
     return rc;
 }
@@ -61,12 +58,8 @@ static int graft_known(struct ss_tree *tree, const char *section, const char *na
         node = node->next;
     *found = node != NULL;
     struct ss_tree_node *root = ss_tree_root(tree), *at = ss_tree_child(root, section, strlen(section));
-    const struct ss_tree_made made = {
-        .kind = SS_TREE_MAP, .key = section, .key_len = strlen(section), .file = path, .line = 1};
-    if (node && !at)
-        rc = ss_tree_add(tree, root, &made, &at, err);
-    if (node && !rc)
-        rc = ss_tree_assign(tree, at, node, err);
+    if (node)
+        rc = at ? ss_tree_assign(tree, at, node, err) : ss_tree_graft(tree, root, section, node, err);
     ss_tree_free(known);
     return rc;
 }
@@ -121,11 +114,7 @@ int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, st
     if (at->kind == SS_TREE_SCALAR) {
         rc = ss_hf_graft_file(tree, words, "deepspeed", at->text, at->file, err);
     } else {
-        const struct ss_tree_made made = {
-            .kind = SS_TREE_MAP, .key = "deepspeed", .key_len = 9, .file = at->file, .line = at->line};
-        struct ss_tree_node *map;
-        rc = ss_tree_add(tree, ss_tree_root(tree), &made, &map, err);
-        rc = rc ? rc : ss_tree_assign(tree, map, at, err);
+        rc = ss_tree_graft(tree, ss_tree_root(tree), "deepspeed", at, err);
         ss_tree_take(at);
     }
     return tell_missing(at, rc, err);

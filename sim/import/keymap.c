@@ -21,17 +21,7 @@ struct parser {
 };
 static int parse(struct parser *p, const char *text, size_t len);
 
-static int wrong(struct parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int wrong(struct parser *p, const char *fmt, ...)
-{
-    char text[300];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return ss_fail(p->err, SS_ERR_INPUT, p->file, p->line, "%s", text);
-}
+#define WRONG(p, ...) ss_fail((p)->err, SS_ERR_INPUT, (p)->file, (p)->line, __VA_ARGS__)
 
 /* Returns the next word of a line, which may be changed; *rest points behind it. "": no more words. */
 static char *next_word(char **rest)
@@ -61,7 +51,7 @@ static int join(struct parser *p, const char *section, const char *name, size_t 
     }
     size_t n = strlen(section), dot = n && len;
     if (n + dot + len >= sizeof path)
-        return wrong(p, "a path of more than %d bytes", SS_KEY_PATH - 1);
+        return WRONG(p, "a path of more than %d bytes", SS_KEY_PATH - 1);
     memcpy(path, section, n);
     path[n] = '.';
     memcpy(path + n + dot, name, len);
@@ -71,7 +61,7 @@ static int join(struct parser *p, const char *section, const char *name, size_t 
 static int room(struct parser *p, void *array, size_t *cap, size_t n, size_t size)
 {
     if (n >= MAX_ITEMS)
-        return wrong(p, "more than %d rows, cases or blocks", MAX_ITEMS);
+        return WRONG(p, "more than %d rows, cases or blocks", MAX_ITEMS);
     return ss_grow(array, cap, n + 1, size) ? ss_nomem(p->err) : SS_OK;
 }
 
@@ -108,7 +98,7 @@ static int make_key(struct parser *p, const char *key, const char **out)
         if (!all[0] && !name[len]) /* the only one */
             return rc;
         if (!rc && !ss_append(all, sizeof all, "%s%s", all[0] ? "|" : "", path))
-            return wrong(p, "more names of a key than can be read");
+            return WRONG(p, "more names of a key than can be read");
         name += len;
     }
     return rc || !all[0] ? rc : copy(p, all, strlen(all), out);
@@ -163,14 +153,14 @@ static int add_row(struct parser *p, const char *key, char *rest)
     while (kind < SS_ARRAY_LEN(kinds) && strcmp(kinds[kind].word, word) != 0)
         kind++;
     if (kind == SS_ARRAY_LEN(kinds))
-        return wrong(p, "\"%.40s\" is no kind of row: README.md of this folder has them", word);
+        return WRONG(p, "\"%.40s\" is no kind of row: README.md of this folder has them", word);
     const char *why = complaint(p, kinds[kind].behind, rest);
     if (!why && (kind == SS_KEY_NAMES) != !strcmp(key, "*"))
         why = "\"*\" is the key of names, and of nothing else";
     if (!why && !strcmp(key, "-") && !may_lack_key((enum ss_key_kind)kind))
         why = "a key is asked: only add, assume, refuse and code may stand behind \"-\"";
     if (why)
-        return wrong(p, "%.60s %.20s: %s", key, word, why);
+        return WRONG(p, "%.60s %.20s: %s", key, word, why);
     int rc = room(p, &m->row, &m->row_cap, m->n, sizeof *m->row);
     rc = rc ? rc : make_key(p, key, &full);
     if (rc)
@@ -194,7 +184,7 @@ static int add_case(struct parser *p, char *line, char *equal)
     char *words = equal + 1 + strspn(equal + 1, " \t"), *more = strstr(words, "; assume ");
 
     if (!row || (row->kind != SS_KEY_PICK && row->kind != SS_KEY_TABLE))
-        return wrong(p, "a value stands below a row of the kind pick or table");
+        return WRONG(p, "a value stands below a row of the kind pick or table");
     SS_TRY(room(p, &m->choice, &m->choice_cap, m->nchoices, sizeof *m->choice));
     *equal = '\0';
     if (more) {
@@ -202,7 +192,7 @@ static int add_case(struct parser *p, char *line, char *equal)
         more += strlen("; assume ");
     }
     if (row->kind == SS_KEY_PICK && words[0] && strncmp(words, "--", 2) && strncmp(words, "refuse ", 7))
-        return wrong(p, "flags, or \"refuse WHY\", are asked behind \"=\"");
+        return WRONG(p, "flags, or \"refuse WHY\", are asked behind \"=\"");
     m->choice[m->nchoices++] = (struct ss_key_case){line, words, more};
     row->ncases++;
     return SS_OK;
@@ -215,7 +205,7 @@ static int open_block(struct parser *p, const char *condition, bool negated)
     struct ss_keymap *m = p->map;
 
     SS_TRY(condition[0] ? room(p, &m->block, &m->block_cap, m->nblocks, sizeof *m->block)
-                        : wrong(p, "a condition is asked"));
+                        : WRONG(p, "a condition is asked"));
     m->block[m->nblocks] = (struct ss_key_block){p->block, negated, condition, p->section};
     p->block = (int)m->nblocks++;
     return SS_OK;
@@ -225,7 +215,7 @@ static int open_block(struct parser *p, const char *condition, bool negated)
 static int close_block(struct parser *p, int least, bool again)
 {
     if (p->block == least)
-        return wrong(p, "no block is open");
+        return WRONG(p, "no block is open");
     const struct ss_key_block b = p->map->block[p->block];
     p->block = b.outer;
     return again ? open_block(p, b.condition, !b.negated) : SS_OK;
@@ -238,9 +228,9 @@ static int include(struct parser *p, char *rest)
     size_t len;
 
     if (!name[0] || strchr(name, '/'))
-        return wrong(p, "the name of a keymap is asked");
+        return WRONG(p, "the name of a keymap is asked");
     if (p->depth >= MAX_DEPTH)
-        return wrong(p, "keymaps include one another more than %d deep", MAX_DEPTH);
+        return WRONG(p, "keymaps include one another more than %d deep", MAX_DEPTH);
     struct parser inner = {
         .map = p->map, .code = p->code, .depth = p->depth + 1, .block = p->block, .err = p->err};
     int rc = join(p, p->section, below, strlen(below), &inner.section);
@@ -260,7 +250,7 @@ static int open_section(struct parser *p, char *line)
     size_t n = strlen(line);
 
     if (line[n - 1] != ']')
-        return wrong(p, "\"]\" is missing");
+        return WRONG(p, "\"]\" is missing");
     return join(p, p->prefix, line + 1, n - 2, &p->section);
 }
 
@@ -268,7 +258,7 @@ static int set_rest(struct parser *p, const char *word)
 {
     p->map->strict = !strcmp(word, "refused");
     return p->map->strict || !strcmp(word, "told") ? SS_OK
-                                                   : wrong(p, "\"rest told\" or \"rest refused\" is asked");
+                                                   : WRONG(p, "\"rest told\" or \"rest refused\" is asked");
 }
 
 /* The "=" that stands alone; NULL: there is none. */
@@ -292,7 +282,7 @@ static int parse_line(struct parser *p, char *line, int least)
     if (!strcmp(word, "when") || !strcmp(word, "unless"))
         return open_block(p, rest, word[0] == 'u');
     if (!strcmp(word, "else") || !strcmp(word, "end"))
-        return rest[0] ? wrong(p, "nothing may stand behind \"%s\"", word)
+        return rest[0] ? WRONG(p, "nothing may stand behind \"%s\"", word)
                        : close_block(p, least, word[1] == 'l');
     if (!strcmp(word, "include"))
         return include(p, rest);
@@ -314,13 +304,13 @@ static int parse(struct parser *p, const char *text, size_t len)
         while (note > at && isspace((unsigned char)note[-1]))
             note--;
         if (memchr(at, '\0', (size_t)(note - at)))
-            return wrong(p, "a zero byte");
+            return WRONG(p, "a zero byte");
         char *line = note > at ? ss_arena_text(&p->map->arena, at, (size_t)(note - at)) : NULL;
         if (note > at)
             rc = line ? parse_line(p, line, least) : ss_nomem(p->err);
         at = last;
     }
-    return rc || p->block == least ? rc : wrong(p, "a block has no \"end\"");
+    return rc || p->block == least ? rc : WRONG(p, "a block has no \"end\"");
 }
 
 /* ---- the whole ---- */

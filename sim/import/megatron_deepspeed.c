@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Megatron-DeepSpeed: Megatron-LM's flags, DeepSpeed's flags beside them
+/* Megatron-DeepSpeed: Megatron-LM's flags, DeepSpeed's flags beside them
  * (deepspeedai/Megatron-DeepSpeed@4efb479:megatron/arguments.py), and DeepSpeed's configuration. Megatron's
  * flags are passed on as they stand; the others are rows of megatron-deepspeed.map, "--flag=N" where one
- * takes a value.
- */
+ * takes a value. */
 #include <strings.h>
 
 #include "base/base.h"

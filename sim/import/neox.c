@@ -188,16 +188,11 @@ static int merge(struct ss_tree *tree, const char *text, size_t len, const char 
         rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is expected");
     for (const struct ss_tree_node *n = ss_tree_root(other)->first; n && !rc; n = n->next) {
         char name[100];
-        struct ss_tree_node *to;
         snprintf(name, sizeof name, "%s", n->key);
         for (char *p = name; *p; p++)
             *p = *p == '-' ? '_' : *p;
-        if (!strcmp(name, "deepspeed")) /* true, or GPT-NeoX stops */
-            continue;
-        const struct ss_tree_made made = {
-            .kind = n->kind, .key = name, .key_len = strlen(name), .file = n->file, .line = n->line};
-        rc = ss_tree_add(tree, ss_tree_root(tree), &made, &to, err);
-        SS_THEN(rc, ss_tree_assign(tree, to, n, err));
+        if (strcmp(name, "deepspeed")) /* which is true, or GPT-NeoX stops */
+            rc = ss_tree_graft(tree, ss_tree_root(tree), name, n, err);
     }
     ss_tree_free(other);
     return rc;

@@ -155,14 +155,6 @@ static int find_job(const struct ss_words *all, struct command *out, int *jobs)
     return most > 0;
 }
 
-static int is_noted(const struct ss_notes *notes, const char *text)
-{
-    for (unsigned long i = 0; i < notes->n; i++)
-        if (!strcmp(notes->text[i], text))
-            return 1;
-    return 0;
-}
-
 /* Whether a flag has a value behind it; an option of a launcher, which is no flag of a job, has one. */
 static int takes_value(const char *flag)
 {
@@ -197,9 +189,8 @@ static const char *fill(struct ss_shell *s, const char *flag)
             return s->value[i].text;
     if (flag[0] == '-' && !ss_launch_decides(flag))
         return "x";
-    return strchr(flag, '.') && !strncmp(flag + (flag[0] == '+'), "model.", 6) ? NULL
-           : flag[0] == '-'                                                    ? NULL
-                                                                               : "x";
+    return flag[0] == '-' || (strchr(flag, '.') && !strncmp(flag + (flag[0] == '+'), "model.", 6)) ? NULL
+                                                                                                   : "x";
 }
 
 /* Closes the gaps of a command; *missing gets the names of those that decide something, a flag where a gap has no name. A word that is
@@ -218,7 +209,7 @@ static int close_gaps(struct ss_shell *s, struct command *c, struct ss_pasted *o
             const char *with = strchr(text, '/') ? "x" : fill(s, flag); /* no path decides */
             size_t n = end ? (size_t)(end - gap - 1) : strlen(gap + 1);
             snprintf(name, sizeof name, "%.*s", (int)n, gap + 1);
-            if (!with && !is_noted(&out->missing, name[0] == '?' ? flag : name))
+            if (!with)
                 ss_note(&out->missing, "%s", name[0] == '?' ? flag : name);
             size_t size = strlen(text) + strlen(with ? with : "x") + 1;
             char *closed = malloc(size);
@@ -383,8 +374,7 @@ static int read_script(const char *text, size_t len, const char *values, struct 
     }
     SS_THEN(rc, close_gaps(&s, &c, out, err));
     for (unsigned long i = 0; i < s.asked.n && !rc; i++)
-        if (!is_noted(&out->missing, s.asked.text[i]))
-            ss_note(&out->missing, "%s", s.asked.text[i]);
+        ss_note(&out->missing, "%s", s.asked.text[i]);
     if (!rc && !out->missing.n) {
         line = line_of(&c);
         rc = line ? read_words(line, strlen(line), out, err) : ss_nomem(err);

@@ -13,9 +13,6 @@ int ss_shell_ask(struct ss_shell *s, const char *text)
     if (!gap)
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(gap + 1, "\2"), gap + 1);
-    for (unsigned long i = 0; i < s->asked.n; i++)
-        if (!strcmp(s->asked.text[i], name))
-            return 1;
     if (name[0] != '?')
         ss_note(&s->asked, "%s", name);
     return 1;

@@ -10,18 +10,6 @@ int ss_table_has_experts(const struct ss_table *t, int row)
     return experts[0] && strcmp(experts, "0") != 0 && strcmp(experts, "1") != 0;
 }
 
-int ss_table_fail(const struct ss_table_row *r, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return ss_fail(r->err, SS_ERR_INPUT, ss_table_file(r->table), ss_table_line(r->table, r->row), "%s",
-                   text);
-}
-
 int ss_table_place(const struct ss_table_row *r, struct ss_request *out)
 {
     return ss_request_add_place(out, ss_table_file(r->table), r->err);

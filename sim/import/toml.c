@@ -51,15 +51,6 @@ static void skip_lines(struct ss_toml *r)
 
 /* ---- keys and tables ---- */
 
-static struct ss_tree_node *child_of(const struct ss_tree_node *parent, const char *key, size_t n)
-{
-    struct ss_tree_node *child = parent->first;
-
-    while (child && (!child->key || strncmp(child->key, key, n) != 0 || child->key[n]))
-        child = child->next;
-    return child;
-}
-
 static int made_by(const struct ss_toml *r, const struct ss_tree_node *node)
 {
     for (size_t i = 0; i < r->ntables; i++)
@@ -117,7 +108,7 @@ static int dot_follows(struct ss_toml *r)
 /* The table of that name (of the text) below *at, made where there is none; of a list of tables its last one. */
 static int enter(struct ss_toml *r, struct ss_tree_node **at, int how)
 {
-    struct ss_tree_node *child = child_of(*at, r->text, r->len);
+    struct ss_tree_node *child = ss_tree_child(*at, r->text, r->len);
 
     if (!child) {
         int rc = add(r, *at, SS_TREE_MAP, r->text, r->len, &child);
@@ -147,7 +138,7 @@ static int read_pair(struct ss_toml *r, struct ss_tree_node *table)
     }
     if (rc)
         return rc;
-    if (child_of(table, r->text, r->len))
+    if (ss_tree_child(table, r->text, r->len))
         return ss_fail(r->err, SS_ERR_INPUT, ss_tree_file(r->tree), r->line, "%.*s is there already",
                        (int)(r->len < 100 ? r->len : 100), r->text);
     if (ss_toml_peek(r) != '=')
@@ -240,7 +231,7 @@ static int read_header(struct ss_toml *r, struct ss_tree_node **table)
     }
     if (rc)
         return rc;
-    child = child_of(at, r->text, r->len);
+    child = ss_tree_child(at, r->text, r->len);
     if (many && !child)
         rc = add(r, at, SS_TREE_LIST, r->text, r->len, &child);
     if (!rc && many && (child->kind != SS_TREE_LIST || made_by(r, child)))

@@ -145,34 +145,33 @@ void ss_tree_drop(struct ss_tree_node *node)
     node->next = NULL;
 }
 
-static struct ss_tree_made made_of(const struct ss_tree_node *from)
-{
-    return (struct ss_tree_made){
-        .kind = from->kind,
-        .key = from->key,
-        .key_len = from->key ? strlen(from->key) : 0,
-        .text = from->text,
-        .text_len = from->text ? strlen(from->text) : 0,
-        .tag = from->tag,
-        .file = from->file,
-        .line = from->line,
-        .quoted = from->quoted,
-    };
-}
-
 /* Copies the children of `from`; the depth that ss_tree_add allows is that of the calls. */
 static int copy_children(struct ss_tree *tree, struct ss_tree_node *node, const struct ss_tree_node *from,
                          struct ss_error *err)
 {
     int rc = SS_OK;
 
-    for (const struct ss_tree_node *child = from->first; child && !rc; child = child->next) {
-        const struct ss_tree_made made = made_of(child);
-        struct ss_tree_node *copy;
-        rc = ss_tree_add(tree, node, &made, &copy, err);
-        rc = rc ? rc : copy_children(tree, copy, child, err);
-    }
+    for (const struct ss_tree_node *child = from->first; child && !rc; child = child->next)
+        rc = ss_tree_graft(tree, node, child->key, child, err);
     return rc;
+}
+
+int ss_tree_graft(struct ss_tree *tree, struct ss_tree_node *parent, const char *key,
+                  const struct ss_tree_node *from, struct ss_error *err)
+{
+    const struct ss_tree_made made = {.kind = from->kind,
+                                      .key = key,
+                                      .key_len = key ? strlen(key) : 0,
+                                      .text = from->text,
+                                      .text_len = from->text ? strlen(from->text) : 0,
+                                      .tag = from->tag,
+                                      .file = from->file,
+                                      .line = from->line,
+                                      .quoted = from->quoted};
+    struct ss_tree_node *copy;
+
+    SS_TRY(ss_tree_add(tree, parent, &made, &copy, err));
+    return copy_children(tree, copy, from, err);
 }
 
 int ss_tree_assign(struct ss_tree *tree, struct ss_tree_node *node, const struct ss_tree_node *from,

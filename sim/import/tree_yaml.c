@@ -195,13 +195,8 @@ static int merge(struct reader *r, struct ss_tree_node *map, struct ss_tree_node
     if (from->kind != SS_TREE_MAP)
         return ss_tree_fail(from, SS_ERR_INPUT, r->err, "\"<<\" asks for a map");
     for (struct ss_tree_node *n = from->first; n && !rc; n = n->next) {
-        struct ss_tree_node *node;
-        const struct ss_tree_made made = {
-            .kind = n->kind, .key = n->key, .key_len = strlen(n->key), .line = n->line};
-        if (ss_tree_child(map, n->key, made.key_len))
-            continue;
-        rc = ss_tree_add(r->tree, map, &made, &node, r->err);
-        rc = rc ? rc : ss_tree_assign(r->tree, node, n, r->err);
+        if (!ss_tree_child(map, n->key, strlen(n->key)))
+            rc = ss_tree_graft(r->tree, map, n->key, n, r->err);
     }
     return rc;
 }

@@ -3,82 +3,45 @@
 #include "base/base.h"
 #include "stepsim/params.h"
 
-/* clang-format off: the rows of one X-macro each */
+/* The rows of one X-macro each. */
+/* clang-format off */
 static const struct ss_prop props[SS_PROP_COUNT] = {
 #define X(field, prop_id, prop_unit, req, dflt, lo, hi, text)                                                \
-    [SS_PROP_##field] = {.id = prop_id,                                                                      \
-                         .owner = SS_OF_CARD,                                                                \
-                         .unit = SS_UNIT_##prop_unit,                                                        \
-                         .def = dflt,                                                                        \
-                         .low = lo,                                                                          \
-                         .high = hi,                                                                         \
-                         .where = SS_AT_GPU,                                                                 \
-                         .required = req,                                                                    \
-                         .offset = offsetof(struct ss_card, field),                                          \
-                         .doc = text},
+    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_CARD, .unit = SS_UNIT_##prop_unit, .def = dflt,       \
+        .low = lo, .high = hi, .where = SS_AT_GPU, .required = req,                                          \
+        .offset = offsetof(struct ss_card, field), .doc = text},
     SS_CARD_PROPS(X)
 #undef X
 #define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
-    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
-                       .owner = SS_OF_LINK,                                                                  \
-                       .unit = SS_UNIT_##prop_unit,                                                          \
-                       .low = lo,                                                                            \
-                       .high = hi,                                                                           \
-                       .where = SS_AT_VARIANT,                                                               \
-                       .doc = text},
-        SS_LINK_PROPS(X)
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LINK, .unit = SS_UNIT_##prop_unit, .low = lo,           \
+        .high = hi, .where = SS_AT_VARIANT, .doc = text},
+    SS_LINK_PROPS(X)
 #undef X
 #define X(sym, prop_id, prop_unit, lo, hi, text)                                                             \
-    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
-                       .owner = SS_OF_CLUSTER,                                                               \
-                       .unit = SS_UNIT_##prop_unit,                                                          \
-                       .low = lo,                                                                            \
-                       .high = hi,                                                                           \
-                       .where = SS_AT_ROOT,                                                                  \
-                       .doc = text},
-            SS_CLUSTER_PROPS(X)
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_CLUSTER, .unit = SS_UNIT_##prop_unit, .low = lo,        \
+        .high = hi, .where = SS_AT_ROOT, .doc = text},
+    SS_CLUSTER_PROPS(X)
 #undef X
 #define X(sym, prop_id, places, prop_unit, lo, hi, text)                                                     \
-    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
-                       .owner = SS_OF_LAYOUT,                                                                \
-                       .unit = SS_UNIT_##prop_unit,                                                          \
-                       .low = lo,                                                                            \
-                       .high = hi,                                                                           \
-                       .where = places,                                                                      \
-                       .doc = text},
-                SS_LAYOUT_PROPS(X)
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LAYOUT, .unit = SS_UNIT_##prop_unit, .low = lo,         \
+        .high = hi, .where = places, .doc = text},
+    SS_LAYOUT_PROPS(X)
 #undef X
 #define X(sym, prop_id, places, req, choices, text)                                                          \
-    [SS_PROP_##sym] = {.id = prop_id,                                                                        \
-                       .owner = SS_OF_LAYOUT,                                                                \
-                       .is_word = 1,                                                                         \
-                       .words = choices,                                                                     \
-                       .where = places,                                                                      \
-                       .required = req,                                                                      \
-                       .doc = text},
-                    SS_LAYOUT_WORDS(X)
+    [SS_PROP_##sym] = {.id = prop_id, .owner = SS_OF_LAYOUT, .is_word = 1, .words = choices,                 \
+        .where = places, .required = req, .doc = text},
+    SS_LAYOUT_WORDS(X)
 #undef X
 #define X(field, prop_id, prop_unit, dflt, lo, hi, text)                                                     \
-    [SS_PROP_##field] = {.id = prop_id,                                                                      \
-                         .owner = SS_OF_STACK,                                                               \
-                         .unit = SS_UNIT_##prop_unit,                                                        \
-                         .def = dflt,                                                                        \
-                         .low = lo,                                                                          \
-                         .high = hi,                                                                         \
-                         .offset = offsetof(struct ss_stack, field),                                         \
-                         .doc = text},
-                        SS_STACK_PROPS(X)
+    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_STACK, .unit = SS_UNIT_##prop_unit, .def = dflt,      \
+        .low = lo, .high = hi, .offset = offsetof(struct ss_stack, field), .doc = text},
+    SS_STACK_PROPS(X)
 #undef X
 #define W(symbol, word) " " word
 #define X(field, prop_id, choices, dflt, text)                                                               \
-    [SS_PROP_##field] = {.id = prop_id,                                                                      \
-                         .owner = SS_OF_STACK,                                                               \
-                         .is_word = 1,                                                                       \
-                         .words = &(choices(W))[1],                                                          \
-                         .def = dflt,                                                                        \
-                         .offset = offsetof(struct ss_stack, field),                                         \
-                         .doc = text},
-                            SS_STACK_WORDS(X)
+    [SS_PROP_##field] = {.id = prop_id, .owner = SS_OF_STACK, .is_word = 1, .words = &(choices(W))[1],       \
+        .def = dflt, .offset = offsetof(struct ss_stack, field), .doc = text},
+    SS_STACK_WORDS(X)
 #undef X
 #undef W
 };

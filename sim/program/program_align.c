@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Where the interleaved schedule of Megatron core begins to reduce the gradients of a chunk (grad_sync_func
- * of its pipeline_parallel/schedules.py): on all ranks at once, because a collective slows what runs beside
- * it, and a pipeline whose ranks are slow one after the other would lose that time on each. Rank r is r
- * backwards ahead of rank 0, so it begins r of its backwards behind the last one of the chunk; where it has
- * no more backwards, behind its last slot. Where that backward is one of chunk 0 and `passes` is set, the rank
- * begins behind its last slot, too: combined_1f1b.py of core 0.14 to 0.17 takes chunk 0 for none.
- */
+/* Where the interleaved schedule of Megatron core begins to reduce the gradients of a chunk (grad_sync_func of
+ * its pipeline_parallel/schedules.py): on all ranks at once, because a collective slows what runs beside it,
+ * and a pipeline whose ranks are slow one after the other would lose that time on each. Rank r is r backwards
+ * ahead of rank 0, so it begins r of its backwards behind the last one of the chunk; where it has no more
+ * backwards, behind its last slot. Where that backward is one of chunk 0 and `passes` is set, the rank begins
+ * behind its last slot, too: combined_1f1b.py of core 0.14 to 0.17 takes chunk 0 for none. */
 #include "base/base.h"
 #include "program/program_internal.h"
 #include "stepsim/schedule.h"

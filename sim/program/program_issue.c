@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The host's launches as a stream beside the slots (docs/design/host.md). A slot posts those of the slot behind it
+/* The host's launches as a stream beside the slots (docs/design/host.md). A slot posts those of the slot behind it
  * when it begins, so that the host works at them while the GPU is at this one; the first slot, and one behind a slot
- * in which the host waited for the GPU, post their own.
- */
+ * in which the host waited for the GPU, post their own. */
 #include "program/program_builder.h"
 
 static const struct ss_chunk_issue *issue_of(const struct ss_program_builder *b, int phase, int chunk)

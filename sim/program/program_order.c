@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Proves that a program can run: it runs all classes by counters, as far as they go. A wait depends on what
+/* Proves that a program can run: it runs all classes by counters, as far as they go. A wait depends on what
  * has been posted, never on durations; so a program that runs here runs on every engine, and one that is
- * stuck here is stuck there.
- */
+ * stuck here is stuck there. */
 #include "base/base.h"
 #include "program/program_internal.h"
 

@@ -7,16 +7,6 @@ const char *const ss_link_kind_words[SS_LINK_KIND_COUNT] = {[SS_LINK_FABRIC] = "
                                                             [SS_LINK_UPLINK] = "uplink",
                                                             [SS_LINK_OTHER] = "other"};
 
-int ss_read_fail(struct ss_reader *r, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return ss_fail(r->err, SS_ERR_INPUT, r->in.file, r->in.line, "%s", text);
-}
-
 int ss_read_hint_nearest(struct ss_reader *r, int rc, const char *word, const char *const *names, size_t n)
 {
     const char *near = n < 10000 ? ss_nearest(word, names, n) : NULL;

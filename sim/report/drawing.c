@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The graph of a platform from its routes, which are all that is known of a file that SimGrid alone understands: where one link
+/* The graph of a platform from its routes, which are all that is known of a file that SimGrid alone understands: where one link
  * of a route ends and the next one begins is one switch. A link that goes both ways is one edge: its names end in up and down.
- * A few nodes of a template tell all.
- */
+ * A few nodes of a template tell all. */
 #include "report/drawing.h"
 
 #include "base/base.h"

@@ -202,8 +202,7 @@ static void count_equal(struct ss_drawing *d)
     }
 }
 
-/* Returns 1 for the point where all NICs of a node meet before the first switch, as in SimGrid's
- * clusters. */
+/* Returns 1 for the point where all NICs of a node meet before the first switch, as in SimGrid's clusters. */
 static int is_port(const struct ss_drawing *d, int v)
 {
     int node = -1, n = 0;

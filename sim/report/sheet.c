@@ -72,8 +72,7 @@ double ss_sheet_squeeze(const struct ss_sheet *s, int level)
     return level ? fmin(1, (s->width - 2 * SS_SHEET_LEFT) / row_width(s, level)) : s->squeeze;
 }
 
-/* Returns the mean x of the drawn boxes that a switch joins from below. Switches that join none come
- * last. */
+/* Returns the mean x of the drawn boxes that a switch joins from below. Switches that join none come last. */
 static double pull_of(const struct ss_drawing *d, int v)
 {
     double sum = 0;

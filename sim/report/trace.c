@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The Trace Event Format of Chrome's tracing and Perfetto: a process is a class of ranks, a thread one of
- * its streams (docs/reference/formats.md "Traces"). Times are microseconds with six decimals, so that spans of a
- * long run still sum to the breakdown.
- */
+/* The Trace Event Format of Chrome's tracing and Perfetto: a process is a class of ranks, a thread one of its
+ * streams (docs/reference/formats.md "Traces"). Times are microseconds with six decimals, so that spans of a
+ * long run still sum to the breakdown. */
 #include "report/trace.h"
 
 #include <inttypes.h>

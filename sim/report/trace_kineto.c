@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Writes a trace like those of PyTorch's profiler, so that Perfetto shows both alike and one query finds
- * both. A device is a class of ranks, kernels have the names of their libraries where there is a
- * counterpart, and process groups have Megatron-LM's names.
- */
+/* Writes a trace like those of PyTorch's profiler, so that Perfetto shows both alike and one query finds
+ * both. A device is a class of ranks, kernels have the names of their libraries where there is a counterpart,
+ * and process groups have Megatron-LM's names. */
 #include "report/trace_kineto.h"
 
 #include "base/base.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * DualPipe: two copies of the model over the same ranks, one from rank 0 up (chunk 0), one from rank p - 1
- * down (chunk 1), each with half of the microbatches. Forwards of one direction are paired with backwards
- * of the other. Ranks i and p - 1 - i do the same with the directions exchanged.
- */
+/* DualPipe: two copies of the model over the same ranks, one from rank 0 up (chunk 0), one from rank p - 1
+ * down (chunk 1), each with half of the microbatches. Forwards of one direction are paired with backwards of
+ * the other. Ranks i and p - 1 - i do the same with the directions exchanged. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

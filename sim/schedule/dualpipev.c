@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * DualPipeV: the order of DualPipe for a V of two chunks a rank. A microbatch goes down the ranks with chunk
+/* DualPipeV: the order of DualPipe for a V of two chunks a rank. A microbatch goes down the ranks with chunk
  * 0, turns on the last rank and comes back with chunk 1; in the steady part each forward of one chunk is
- * paired with a backward of the other.
- */
+ * paired with a backward of the other. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

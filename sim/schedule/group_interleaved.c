@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Interleaved 1F1B whose microbatches go through the chunks in groups of N < p (zero-bubble's group-interleaved 1F1B): the
+/* Interleaved 1F1B whose microbatches go through the chunks in groups of N < p (zero-bubble's group-interleaved 1F1B): the
  * smaller the group, the sooner a microbatch comes back and the less a rank keeps. All numbers are steps of one pass, F, I
  * or W. Every third step of a rank is an F, the others an I with its W behind it; a chunk follows the one before it when the
- * first of its group has come through all ranks.
- */
+ * first of its group has come through all ranks. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

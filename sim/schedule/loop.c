@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Orders as loops. With more microbatches the steady part of an order repeats: a number of them, the period, adds as many slots
+/* Orders as loops. With more microbatches the steady part of an order repeats: a number of them, the period, adds as many slots
  * to each rank, at one place, and leaves the others as they are but for the numbers of microbatches. So the order for many is
- * found from the orders for few: two that differ by one period show the place.
- */
+ * found from the orders for few: two that differ by one period show the place. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

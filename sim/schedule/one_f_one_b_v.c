@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * 1F1B-V: 1F1B on a V of two chunks a rank, with two thirds of its memory and whole backwards (zero-bubble; Qi et al.,
+/* 1F1B-V: 1F1B on a V of two chunks a rank, with two thirds of its memory and whole backwards (zero-bubble; Qi et al.,
  * arXiv:2405.15362). In the block a backward takes two steps, and where it would meet the block of another microbatch it waits
- * for three; then every pass moves to the earliest free step that its inputs and the block's peak of memory allow.
- */
+ * for three; then every pass moves to the earliest free step that its inputs and the block's peak of memory allow. */
 #include "base/base.h"
 #include "schedule/v_block.h"
 

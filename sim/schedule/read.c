@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Schedules from files. The CSV is that of torch.distributed.pipelining: a row a rank, from rank 0, a cell an
- * action; empty cells are time steps without one.
- */
+/* Schedules from files. The CSV is that of torch.distributed.pipelining: a row a rank, from rank 0, a cell an
+ * action; empty cells are time steps without one. */
 #include "base/base.h"
 #include "schedule/file.h"
 

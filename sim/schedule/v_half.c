@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * V-Half: on a V, with half of 1F1B's memory. Chunk 0 goes down the ranks two steps a rank and up one step a rank, forward and
- * backward alike, so that every rank keeps a microbatch for about 3 p steps of the 6 p that 1F1B's first rank keeps it.
- */
+/* V-Half: on a V, with half of 1F1B's memory. Chunk 0 goes down the ranks two steps a rank and up one step a rank, forward and
+ * backward alike, so that every rank keeps a microbatch for about 3 p steps of the 6 p that 1F1B's first rank keeps it. */
 #include "schedule/v_block.h"
 
 static void pattern(int p, int rank, int first[4])

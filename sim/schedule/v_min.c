@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * V-Min: on a V, with a third of 1F1B's memory, the least that passes of one step can do: a microbatch goes down, up, down and
- * up the ranks without waiting.
- */
+/* V-Min: on a V, with a third of 1F1B's memory, the least that passes of one step can do: a microbatch goes down, up, down and
+ * up the ranks without waiting. */
 #include "schedule/v_block.h"
 
 static void pattern(int p, int rank, int first[4])

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From a building block to V-Min and V-Half, as the reordering of zero-bubble does it: W fills free steps, and passes before
+/* From a building block to V-Min and V-Half, as the reordering of zero-bubble does it: W fills free steps, and passes before
  * the first microbatch is back, and behind its last forward, move to earlier free steps while no rank needs more memory than
- * the most that any needed. This runs twice: with W as a pass of its own that moves too, then with W as what fills
- * any free step; in between and behind it all idle steps that nothing needs are squeezed out.
- */
+ * the most that any needed. This runs twice: with W as a pass of its own that moves too, then with W as what fills any free
+ * step; in between and behind it all idle steps that nothing needs are squeezed out. */
 #include "base/base.h"
 #include "schedule/v_block.h"
 

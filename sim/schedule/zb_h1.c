@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ZB-H1: 1F1B whose backward is split. Only I stands where the backward stood, which lets the earlier ranks
- * go on sooner; W follows r input gradients later on rank r, so that every rank holds p microbatches, as
- * the first rank of 1F1B does, and the W left over fill the cool-down: zb_interleaved.c with one chunk.
- */
+/* ZB-H1: 1F1B whose backward is split. Only I stands where the backward stood, which lets the earlier ranks
+ * go on sooner; W follows r input gradients later on rank r, so that every rank holds p microbatches, as the
+ * first rank of 1F1B does, and the W left over fill the cool-down: zb_interleaved.c with one chunk. */
 #include "schedule/builder.h"
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)

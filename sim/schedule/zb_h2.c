@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ZB-H2: rank r starts with 2 (p - r) - 2 forwards before its first pair, enough to bridge the time until
- * the first gradient comes back, and keeps W 2 r input gradients behind, so that every rank holds
- * 2 p - 1 microbatches. The orders of the ranks are one parallelogram: without a global barrier nothing
- * is idle where F = I = W.
- */
+/* ZB-H2: rank r starts with 2 (p - r) - 2 forwards before its first pair, enough to bridge the time until the
+ * first gradient comes back, and keeps W 2 r input gradients behind, so that every rank holds 2 p - 1
+ * microbatches. The orders of the ranks are one parallelogram: without a global barrier nothing is idle where
+ * F = I = W. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

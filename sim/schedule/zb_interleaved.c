@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Interleaved 1F1B whose backward is split, as PyTorch's InterleavedZeroBubble: forwards and I of all ranks in groups of
- * N = m / max(1, m / p) microbatches, chunk after chunk; rank r starts with p - r - 1 forwards more than the last rank, half of
- * what interleaved 1F1B needs, for only I stands where the backward stood; W follows r input gradients later. ZB-H1 is this
- * with one chunk.
- */
+/* Interleaved 1F1B whose backward is split, as PyTorch's InterleavedZeroBubble: forwards and I of all ranks in groups of N = m
+ * / max(1, m / p) microbatches, chunk after chunk; rank r starts with p - r - 1 forwards more than the last rank, half of what
+ * interleaved 1F1B needs, for only I stands where the backward stood; W follows r input gradients later. ZB-H1 is this with one
+ * chunk. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

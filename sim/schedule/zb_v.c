@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ZB-V: two chunks a rank, the second on the way back, so that a microbatch ends on the rank where it began
- * and its gradient is at hand at once. Rank r fills the pipeline with chunk 0, takes what comes back
- * in turn, and in the steady part runs F, I, W of chunk 0 and F, I, W of chunk 1. In the cool-down the I of
- * both chunks go first and W fills what is left, as PyTorch orders it: chunk 0's beside its last I, then chunk 1's, then
- * the rest of chunk 0's. Fewer microbatches than fill the V are the order of as many as do, without the others.
- */
+/* ZB-V: two chunks a rank, the second on the way back, so that a microbatch ends on the rank where it began and its
+ * gradient is at hand at once. Rank r fills the pipeline with chunk 0, takes what comes back in turn, and in the steady
+ * part runs F, I, W of chunk 0 and F, I, W of chunk 1. In the cool-down the I of both chunks go first and W fills what
+ * is left, as PyTorch orders it: chunk 0's beside its last I, then chunk 1's, then the rest of chunk 0's. Fewer
+ * microbatches than fill the V are the order of as many as do, without the others. */
 #include "base/base.h"
 #include "schedule/builder.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The only user of libmicrohttpd: GET and HEAD on 127.0.0.1. A page of another site cannot read an answer (no CORS header), cannot
- * reach it by a name of its own (Host must be this machine), and is not answered where its browser says who asks.
- */
+/* The only user of libmicrohttpd: GET and HEAD on 127.0.0.1. A page of another site cannot read an answer (no CORS header), cannot
+ * reach it by a name of its own (Host must be this machine), and is not answered where its browser says who asks. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>

@@ -3,17 +3,6 @@
 
 #include "base/base.h"
 
-int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)
-{
-    char text[256];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    return ss_fail(s->err, SS_ERR_INPUT, s->name, s->line, "%s", text);
-}
-
 static void advance(struct ss_json_stream *s)
 {
     s->line += s->next == '\n';

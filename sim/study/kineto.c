@@ -165,8 +165,7 @@ static int read_object(struct reader *r, int token, take_field take)
     return rc ? rc : more;
 }
 
-/* Reads the fields of each object in a list in this way, and calls `end`, unless NULL, behind each
- * object. */
+/* Reads the fields of each object in a list in this way, and calls `end`, unless NULL, behind each object. */
 static int read_list(struct reader *r, int token, take_field take, int (*end)(struct reader *r))
 {
     int first = 1, more = 0, rc = SS_OK;

@@ -171,11 +171,9 @@ static double last_end(const struct ss_gpu_trace *t)
     return end;
 }
 
-/*
- * Finds the windows of steps. Each of several steps lasts to the beginning of the next, on the GPU's own time
+/* Finds the windows of steps. Each of several steps lasts to the beginning of the next, on the GPU's own time
  * line where the trace has it, because the CPU is ahead. The GPU's last step has no next one. A single step
- * has everything that was launched in it.
- */
+ * has everything that was launched in it. */
 static int windows_of_steps(struct ss_gpu_trace *t, struct window *w)
 {
     size_t gpu = 0, n = 0;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Figures of training logs. Where two rows of a framework tell one figure the first that has any counts. The words are those of
- * the sources of each framework: Megatron-LM megatron/training/training.py and utils, Megatron-Bridge's and NeMo's loggers, GPT-NeoX
- * megatron/logging.py, Composer's and InternEvo's loggers, ms-swift, nanoGPT train.py, torchtitan components/metrics.py, nanotron trainer.py, DeepSpeed utils/timer.py, runtime/pipe/engine.py and
- * profiling/flops_profiler, transformers trainer_utils.py and tqdm.
- */
+/* Figures of training logs. Where two rows of a framework tell one figure the first that has any counts. The words are those of the sources of each framework: Megatron-LM
+ * megatron/training/training.py and utils, Megatron-Bridge's and NeMo's loggers, GPT-NeoX megatron/logging.py, Composer's and InternEvo's loggers, ms-swift, nanoGPT train.py, torchtitan
+ * components/metrics.py, nanotron trainer.py, DeepSpeed utils/timer.py, runtime/pipe/engine.py and profiling/flops_profiler, transformers trainer_utils.py and tqdm. */
 #include "study/log_lines.h"
 #include "base/base.h"
 #include "study/study_internal.h"

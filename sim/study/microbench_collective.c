@@ -16,8 +16,7 @@ static int number_before(const char *text, const char *end)
 }
 
 /* "8 GPU 1 node", "16 GPU 2 nodes", "32 GPU (4 nodes, inferred)", "2 nodes x 1 GPU", "4 GPU groups inside 8-GPU node", "72 GPU"; behind it
- * may stand ", one thread", which issues to all.
- * Nodes 0: not said. */
+ * may stand ", one thread", which issues to all. Nodes 0: not said. */
 static int read_group(const char *text, struct ss_group_shape *g)
 {
     const char *gpus = strstr(text, " GPU"), *nodes = strstr(text, " node");

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Output of nccl-tests. A line of column names ("# size count type redop root time algbw busbw #wrong time ...")
- * tells where the times stand; below it come lines of numbers. Sizes are bytes, times us. Gathers of 2020 to 2022 leave redop blank,
- * a replayed trace what is out of place; #wrong is "N/A" where nothing is checked; a timestamp is two words behind all.
- * Whatever launchers and loggers write before a line is no part of it: a comment begins at the '#' behind which it is known, a row where
- * a size, a count and a type follow each other, and a row that is cut behind as many words as stand before the column names.
- */
+/* Output of nccl-tests. A line of column names ("# size count type redop root time algbw busbw #wrong time ...") tells where the times
+ * stand; below it come lines of numbers. Sizes are bytes, times us. Gathers of 2020 to 2022 leave redop blank, a replayed trace what is
+ * out of place; #wrong is "N/A" where nothing is checked; a timestamp is two words behind all. Whatever launchers and loggers write
+ * before a line is no part of it: a comment begins at the '#' behind which it is known, a row where a size, a count and a type follow
+ * each other, and a row that is cut behind as many words as stand before the column names. */
 #include "base/base.h"
 #include "comm/collective.h"
 #include "study/calibrate.h"

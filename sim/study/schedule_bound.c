@@ -38,8 +38,7 @@ static double work(const struct ss_search *q, int rank)
     return rank_sum(q, q->f, rank) + rank_sum(q, q->i, rank) + rank_sum(q, q->w, rank);
 }
 
-/* Returns the time of a microbatch from its F on a stage through all later stages and back to its I
- * there. */
+/* Returns the time of a microbatch from its F on a stage through all later stages and back to its I there. */
 static double life(const struct ss_search *q, int stage)
 {
     int all = q->stages * q->chunks;

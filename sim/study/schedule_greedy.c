@@ -139,12 +139,10 @@ static void greedy_begin(struct ss_greedy *g)
     g->failed = 0;
 }
 
-/*
- * The generator of zero-bubble for one chunk a rank (Qi et al., arXiv:2401.10241, section 3.1): as many forwards before the first
- * gradient as time and memory leave room for, then a forward and a gradient in turn on all ranks; W where a rank would wait,
- * and where it is the rank that idles most even in gaps that are too short for one. Every choice that the rules leave open
- * is made both ways.
- */
+/* The generator of zero-bubble for one chunk a rank (Qi et al., arXiv:2401.10241, section 3.1): as many forwards before the first
+ * gradient as time and memory leave room for, then a forward and a gradient in turn on all ranks; W where a rank would wait, and
+ * where it is the rank that idles most even in gaps that are too short for one. Every choice that the rules leave open is made
+ * both ways. */
 
 struct choices {
     int wait;   /* 1: before the first gradient no forward is placed that would delay it */
@@ -234,11 +232,9 @@ static void greedy_one(struct ss_greedy *g, int choices, int *numbers)
     }
 }
 
-/*
- * The generator of zero-bubble for a V of two chunks a rank (Qi et al., arXiv:2401.10241, section 6): the first microbatch comes
- * down and back while others follow as far as time and memory allow; then every rank in turn takes one gradient and one
- * forward, the second chunk's whenever its input is there.
- */
+/* The generator of zero-bubble for a V of two chunks a rank (Qi et al., arXiv:2401.10241, section 6): the first microbatch comes
+ * down and back while others follow as far as time and memory allow; then every rank in turn takes one gradient and one forward,
+ * the second chunk's whenever its input is there. */
 
 static int made(const struct ss_greedy *g, int rank, int phase, int chunk)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A list scheduler. The rank that can go on first runs the first of its actions that is ready. W fills the
+/* A list scheduler. The rank that can go on first runs the first of its actions that is ready. W fills the
  * gaps, and goes first where memory or the number of owed W is at its limit. An action changes what its own
- * rank, and the ranks of the stages beside it, can do next; a tree of ranks has the first one at its root.
- */
+ * rank, and the ranks of the stages beside it, can do next; a tree of ranks has the first one at its root. */
 #include "base/base.h"
 #include "schedule/builder.h"
 #include "study/schedule_order.h"

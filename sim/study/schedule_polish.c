@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Local search over an order itself: a slot of a rank moves a few places, and a move that is not worse stays.
+/* Local search over an order itself: a slot of a rank moves a few places, and a move that is not worse stays.
  * It finds orders that no rule of a list scheduler or generator makes: a W one place earlier, a forward that
- * lets a gradient pass.
- */
+ * lets a gradient pass. */
 #include "base/base.h"
 #include "study/progress.h"
 #include "study/schedule_order.h"

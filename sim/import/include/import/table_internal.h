@@ -45,7 +45,9 @@ static inline int ss_table_is(const struct ss_table_row *r, const char *column, 
     return !strcmp(ss_table_field(r, column), value);
 }
 /* Fills in an error at the row's line. Returns SS_ERR_INPUT. */
-int ss_table_fail(const struct ss_table_row *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define ss_table_fail(r, ...)                                                                                \
+    ss_fail((r)->err, SS_ERR_INPUT, ss_table_file((r)->table), ss_table_line((r)->table, (r)->row),          \
+            __VA_ARGS__)
 /* Adds "--flag value" with the row's line; value NULL: the flag alone. */
 int ss_table_add(const struct ss_table_row *r, struct ss_request *out, const char *flag, const char *value);
 /* Begins a place of the row's file. */

@@ -72,6 +72,9 @@ void ss_tree_drop(struct ss_tree_node *node);
  * it is. The name of `node` stays. Errors: those of ss_tree_add. */
 int ss_tree_assign(struct ss_tree *tree, struct ss_tree_node *node, const struct ss_tree_node *from,
                    struct ss_error *err);
+/* Adds a copy of a node under the name. */
+int ss_tree_graft(struct ss_tree *tree, struct ss_tree_node *parent, const char *key,
+                  const struct ss_tree_node *from, struct ss_error *err);
 
 /* ---- reading ---- */
 

@@ -80,7 +80,7 @@ struct ss_pairs {
 
 /* ---- program_words.c ---- */
 
-int ss_read_fail(struct ss_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define ss_read_fail(r, ...) ss_fail((r)->err, SS_ERR_INPUT, (r)->in.file, (r)->in.line, __VA_ARGS__)
 /* Index of the next key: its value is word p->at - 1. -1 at the end, < -1: error. Keys twice are errors. */
 int ss_pairs_next(struct ss_pairs *p);
 int ss_read_unit(struct ss_reader *r, size_t word, const char *what, enum ss_unit unit, double *out);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * JSON as a stream of tokens, for files that are too large to hold: memory is a buffer and one token. Strict about structure; a
- * text longer than SS_TOKEN_MOST is cut, a character that is no UTF-8 passes.
- */
+/* JSON as a stream of tokens, for files that are too large to hold: memory is a buffer and one token. Strict about structure; a
+ * text longer than SS_TOKEN_MOST is cut, a character that is no UTF-8 passes. */
 #pragma once
 
 #include <stdio.h>
@@ -47,5 +45,4 @@ int ss_json_stream_skip(struct ss_json_stream *s);
 /* Passes over a value whose first token was read. */
 int ss_json_stream_skip_rest(struct ss_json_stream *s, int token);
 /* Fills in an error of the present line. Returns SS_ERR_INPUT. */
-int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+#define ss_json_stream_fail(s, ...) ss_fail((s)->err, SS_ERR_INPUT, (s)->name, (s)->line, __VA_ARGS__)
