@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A suite of unit tests is a file test_TOPIC.c; suites.c runs those of a room. */
+/* A suite of unit tests is a file test_TOPIC.c; suites.c runs those of a room: what its function SUITE says, or, where it has none, each TEST
+ * of the file in order. */
 #ifndef TESTS_UNIT_SUITE_H
 #define TESTS_UNIT_SUITE_H
 
@@ -14,10 +15,23 @@
     int suite_##topic(int argc, char **argv);                                                                \
     int suite_##topic(int argc __attribute__((unused)), char **argv __attribute__((unused)))
 
+/* Begins the function of a test of a file without SUITE. */
+#define TEST(name)                                                                                           \
+    static void test_##name(void);                                                                           \
+    static const struct suite_test suite_test_##name                                                         \
+        __attribute__((section("suite_tests"), used, aligned(32))) = {#name, __FILE__, __LINE__,             \
+                                                                      test_##name};                          \
+    static void test_##name(void)
+struct suite_test {
+    const char *name, *file;
+    long line;
+    void (*run)(void);
+};
+
 /* A room's suites, in the table that CMake writes; the last row's topic is NULL. */
 struct suite_row {
     const char *topic;
-    int (*run)(int argc, char **argv);
+    int (*run)(int argc, char **argv); /* NULL: the file has no SUITE */
 };
 extern const struct suite_row suite_rows[];
 

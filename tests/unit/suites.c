@@ -11,6 +11,45 @@
 
 #include "suite.h"
 
+#define MOST 100 /* tests of a file */
+
+/* Where the linker puts the rows of TEST, if there are any. */
+extern const struct suite_test __start_suite_tests[] __attribute__((weak)),
+    __stop_suite_tests[] __attribute__((weak));
+
+static int by_line(const void *a, const void *b)
+{
+    const struct suite_test *const *x = a, *const *y = b;
+
+    return ((*x)->line > (*y)->line) - ((*x)->line < (*y)->line);
+}
+
+/* Runs each TEST of the file test_TOPIC.c. */
+static int run_tests(const char *topic)
+{
+    const struct suite_test *found[MOST];
+    CU_TestInfo tests[MOST + 1];
+    char file[100];
+    size_t n = 0;
+
+    snprintf(file, sizeof file, "/test_%s.c", topic);
+    for (const struct suite_test *t = __start_suite_tests; t < __stop_suite_tests; t++)
+        if (strstr(t->file, file) && n == MOST)
+            return 2;
+        else if (strstr(t->file, file))
+            found[n++] = t;
+    qsort(found, n, sizeof found[0], by_line);
+    for (size_t i = 0; i < n; i++)
+        tests[i] = (CU_TestInfo){found[i]->name, found[i]->run};
+    tests[n] = (CU_TestInfo)CU_TEST_INFO_NULL;
+    return suite_run(topic, NULL, NULL, tests);
+}
+
+static int run(const struct suite_row *row, int argc, char **argv)
+{
+    return row->run ? row->run(argc, argv) : run_tests(row->topic);
+}
+
 /* 0: the suite passed in a process of its own; else says on stderr which one failed and how. */
 static int run_apart(const struct suite_row *row)
 {
@@ -20,7 +59,7 @@ static int run_apart(const struct suite_row *row)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0)
-        exit(row->run(1, words));
+        exit(run(row, 1, words));
     if (child < 0 || waitpid(child, &status, 0) != child) {
         perror("unit tests");
         return 2;
@@ -40,7 +79,7 @@ int main(int argc, char **argv)
     if (argc > 1 && !list) {
         for (const struct suite_row *row = suite_rows; row->topic; row++) {
             if (!strcmp(row->topic, argv[1]))
-                return row->run(argc - 1, argv + 1);
+                return run(row, argc - 1, argv + 1);
         }
         fprintf(stderr, "%s: there is no suite \"%s\" here; --list names those that are\n", argv[0], argv[1]);
         return 2;

@@ -35,7 +35,7 @@ static int predict(const char *words, struct ss_summary *out, struct ss_error *e
 }
 
 /* The figures and the verdict of `stepsim run`, bands and all. */
-static void test_same_as_run(void)
+TEST(same_as_run)
 {
     struct ss_scenario *s = NULL;
     struct ss_bands *bands = NULL;
@@ -59,7 +59,7 @@ static void test_same_as_run(void)
     ss_scenario_free(s);
 }
 
-static void test_outcomes(void)
+TEST(outcomes)
 {
     struct ss_summary s = {0};
     struct ss_error err = {0};
@@ -84,7 +84,7 @@ static void test_outcomes(void)
 }
 
 /* A file that is not there says nothing of the job. */
-static void test_errors(void)
+TEST(errors)
 {
     struct ss_summary s = {.gpus = 7};
     struct ss_error err = {0};
@@ -98,7 +98,7 @@ static void test_errors(void)
                     ss_status_refuses(SS_ERR_OOM));
 }
 
-static void test_options(void)
+TEST(options)
 {
     static const struct ss_run_options wrong[] = {{.engine = 99},
                                                   {.plan = {.level = SS_LEVEL_COUNT}},
@@ -141,7 +141,7 @@ static void *work(void *ctx)
     return NULL;
 }
 
-static void test_shared_scenario(void)
+TEST(shared_scenario)
 {
     struct worker workers[THREADS];
     struct ss_scenario *s = NULL;
@@ -165,15 +165,4 @@ static void test_shared_scenario(void)
             CU_ASSERT_EQUAL(memcmp(&workers[i].summary[k], &alone, sizeof alone), 0);
     }
     ss_scenario_free(s);
-}
-
-SUITE(predict)
-{
-    CU_TestInfo tests[] = {{"the same as run", test_same_as_run},
-                           {"outcomes", test_outcomes},
-                           {"errors", test_errors},
-                           {"options out of their range", test_options},
-                           {"a shared scenario", test_shared_scenario},
-                           CU_TEST_INFO_NULL};
-    return suite_run("predict", NULL, NULL, tests);
 }

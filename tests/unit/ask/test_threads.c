@@ -75,7 +75,7 @@ static void *work(void *ctx)
 }
 
 /* The threads come first: whatever is set up at the first use is set up by both of them. */
-static void test_two_threads(void)
+TEST(two_threads)
 {
     struct worker workers[2];
     pthread_barrier_t start;
@@ -100,10 +100,4 @@ static void test_two_threads(void)
         }
     for (size_t i = 0; i < NJOBS; i++)
         free(alone[i]);
-}
-
-SUITE(threads)
-{
-    CU_TestInfo tests[] = {{"two threads", test_two_threads}, CU_TEST_INFO_NULL};
-    return suite_run("threads", NULL, NULL, tests);
 }

@@ -35,7 +35,7 @@ static struct ss_cache_key key_of(int number)
 }
 
 /* A third of what a cache holds each: three stay, those taken whatever comes, of the others those asked for last. */
-static void test_cache(void)
+TEST(cache)
 {
     const size_t third = (64u << 20) / 3;
     struct ss_cache *cache;
@@ -68,7 +68,7 @@ static void test_cache(void)
 }
 
 /* Keys of things that differ in a bit, an order or a length differ. */
-static void test_keys(void)
+TEST(keys)
 {
     static const char *const texts[] = {"", "a", "b", "ab", "ba", "12345678", "123456789", "12345678a"};
     const int n = sizeof texts / sizeof *texts;
@@ -158,7 +158,7 @@ static int pairs_alike(const char *words)
 }
 
 /* Pairs counted by hand: the stages in the middle, but for those with other layers. */
-static void test_alike(void)
+TEST(alike)
 {
 #define JOB                                                                                                  \
     "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --mbs 1 "                      \
@@ -182,7 +182,7 @@ static void put_text(const char *path, const char *text)
 }
 
 /* A hash is kept as long as the file has its time and length; FNV-1a of "a" and "b" by hand: (0xcbf29ce484222325 ^ c) * 0x100000001b3. */
-static void test_file_hash(void)
+TEST(file_hash)
 {
     const struct timespec then[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}},
                           now[2] = {{.tv_sec = 1001}, {.tv_sec = 1001}};
@@ -208,14 +208,4 @@ static void test_file_hash(void)
     unlink(path);
     CU_ASSERT_EQUAL(ss_cache_file_hash(cache, path, hash, NULL), SS_ERR_IO);
     ss_cache_close(cache);
-}
-
-SUITE(cache)
-{
-    CU_TestInfo tests[] = {{"what stays", test_cache},
-                           {"keys", test_keys},
-                           {"stages that are alike", test_alike},
-                           {"hashes of files", test_file_hash},
-                           CU_TEST_INFO_NULL};
-    return suite_run("cache", NULL, NULL, tests);
 }

@@ -15,7 +15,7 @@ static int parse(const char *text, struct ss_csv **csv, struct ss_error *err)
     return ss_csv_parse(text, strlen(text), "t.csv", csv, err);
 }
 
-static void test_fields(void)
+TEST(fields)
 {
     struct ss_error err;
     struct ss_csv *csv;
@@ -47,7 +47,7 @@ static void test_fields(void)
     ss_csv_free(NULL);
 }
 
-static void test_only_names(void)
+TEST(only_names)
 {
     struct ss_error err;
     struct ss_csv *csv;
@@ -57,7 +57,7 @@ static void test_only_names(void)
     ss_csv_free(csv);
 }
 
-static void test_row_by_row(void)
+TEST(row_by_row)
 {
     static const char text[] = "a,b\n1,2\n\n\"x\ny\",4\n5\n";
     char path[] = "/tmp/test_csv-XXXXXX";
@@ -83,7 +83,7 @@ static void test_row_by_row(void)
     unlink(path);
 }
 
-static void test_mistakes(void)
+TEST(mistakes)
 {
     static const struct {
         const char *text;
@@ -112,7 +112,7 @@ static void test_mistakes(void)
     }
 }
 
-static void test_bytes(void)
+TEST(bytes)
 {
     struct ss_error err = {0};
     struct ss_csv *csv;
@@ -141,7 +141,7 @@ static void pack(const char *path, const char *text, size_t keep)
     free(packed);
 }
 
-static void test_packed(void)
+TEST(packed)
 {
     char path[] = "/tmp/stepsim-csv-XXXXXX";
     struct ss_error err = {0};
@@ -160,7 +160,7 @@ static void test_packed(void)
     unlink(path);
 }
 
-static void test_write(void)
+TEST(write)
 {
     char *text = NULL;
     size_t len;
@@ -172,13 +172,4 @@ static void test_write(void)
     fclose(out);
     CU_ASSERT_STRING_EQUAL(text, "plain,\"a, \"\"b\"\"\n\"");
     free(text);
-}
-
-SUITE(csv)
-{
-    CU_TestInfo tests[] = {{"fields", test_fields},         {"only names", test_only_names},
-                           {"row by row", test_row_by_row}, {"mistakes", test_mistakes},
-                           {"bytes", test_bytes},           {"packed", test_packed},
-                           {"write", test_write},           CU_TEST_INFO_NULL};
-    return suite_run("csv", NULL, NULL, tests);
 }

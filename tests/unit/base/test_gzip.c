@@ -45,7 +45,7 @@ static size_t unpack(FILE *file, char *out, size_t size, int *failed)
     return n;
 }
 
-static void test_round(void)
+TEST(round)
 {
     static char out[2 * LARGE];
     unsigned char *data = noise();
@@ -72,7 +72,7 @@ static void test_round(void)
 }
 
 /* What does not begin as a packed text is taken as it is. */
-static void test_plain(void)
+TEST(plain)
 {
     static const char *const texts[] = {"", "\x1f", "\x1f!", "x", "no packed text\n"};
     char out[64];
@@ -88,7 +88,7 @@ static void test_plain(void)
 }
 
 /* Each of the first bytes turned, and each shorter text, is an error or the same text (a bit of the header that means nothing). */
-static void test_damaged(void)
+TEST(damaged)
 {
     static const char text[] = "one two three, one two three, one two three";
     char bytes[128], out[128];
@@ -114,7 +114,7 @@ static void test_damaged(void)
     CU_ASSERT(errors > n);
 }
 
-static void test_no_room(void)
+TEST(no_room)
 {
     unsigned char *data = noise();
     for (int large = 0; large < 2; large++) {
@@ -128,14 +128,4 @@ static void test_no_room(void)
         fclose(full);
     }
     free(data);
-}
-
-SUITE(gzip)
-{
-    CU_TestInfo tests[] = {{"there and back", test_round},
-                           {"plain text", test_plain},
-                           {"damaged", test_damaged},
-                           {"no room", test_no_room},
-                           CU_TEST_INFO_NULL};
-    return suite_run("gzip", NULL, NULL, tests);
 }

@@ -17,7 +17,7 @@ static const char *found(const char *below, size_t size)
 }
 
 /* This program is in a folder `tests` of the build. */
-static void test_below(void)
+TEST(below)
 {
     char own[PATH_MAX];
     CU_ASSERT_PTR_NOT_NULL_FATAL(realpath("/proc/self/exe", own));
@@ -30,7 +30,7 @@ static void test_below(void)
     CU_ASSERT_STRING_EQUAL(found("../tests/../tests/..", PATH_MAX), own);
 }
 
-static void test_elsewhere(void)
+TEST(elsewhere)
 {
     char own[PATH_MAX], below[PATH_MAX];
     CU_ASSERT_STRING_EQUAL(found(NULL, PATH_MAX), "/opt/x");
@@ -42,11 +42,4 @@ static void test_elsewhere(void)
     /* Room for the program's folder, and none for what is below it. */
     CU_ASSERT_PTR_NOT_NULL_FATAL(realpath("/proc/self/exe", own));
     CU_ASSERT_STRING_EQUAL(found("././././././././././././././.", strlen(own) + 1), "/opt/x");
-}
-
-SUITE(home)
-{
-    CU_TestInfo tests[] = {
-        {"below the program", test_below}, {"elsewhere", test_elsewhere}, CU_TEST_INFO_NULL};
-    return suite_run("home", NULL, NULL, tests);
 }

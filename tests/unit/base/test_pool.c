@@ -71,7 +71,7 @@ static struct trial trial(void)
     return t;
 }
 
-static void test_answers(void)
+TEST(answers)
 {
     static const int workers[] = {0, 1, 2, 7, 2 * ITEMS};
     struct trial t = trial();
@@ -107,7 +107,7 @@ static uint64_t quarter_of(void *ctx, int item)
 }
 
 /* A worker whose homes are dealt out goes on with the first item that is left, for lists begin with what takes long. */
-static void test_no_home_left(void)
+TEST(no_home_left)
 {
     const int items[] = {0, 1, 2, 3, 4, 5, 6, 7}, workers[] = {0, 1, 1, 1, 1, 1, 0},
               places[] = {0, 4, 5, 6, 7, 1, 2};
@@ -135,7 +135,7 @@ static void test_no_home_left(void)
 }
 
 /* The process of a worker starts at the worker's first item, when the worker has found its home. */
-static void test_home_kept(void)
+TEST(home_kept)
 {
     const struct ss_pool pool = {.size = sizeof(int)};
     struct ss_worker s = {.home = 2, .look = 3};
@@ -146,7 +146,7 @@ static void test_home_kept(void)
 }
 
 /* Two workers begin with the first item of their homes; without homes, with the first two items. */
-static void test_homes(void)
+TEST(homes)
 {
     for (int homes = 0; homes < 2; homes++) {
         int first = -1, answers[ITEMS];
@@ -166,7 +166,7 @@ static void test_homes(void)
 }
 
 /* Whichever worker is faster, the error is that of the lowest item. */
-static void test_errors(void)
+TEST(errors)
 {
     struct trial t = trial();
     long answers[ITEMS];
@@ -181,7 +181,7 @@ static void test_errors(void)
     munmap(t.shared_dead, sizeof(int));
 }
 
-static void test_deaths(void)
+TEST(deaths)
 {
     struct trial t = trial();
     long answers[ITEMS];
@@ -209,7 +209,7 @@ static int work_of_start(void *ctx, int item, void *answer, struct ss_error *err
     return SS_OK;
 }
 
-static void test_crew(void)
+TEST(crew)
 {
     static const int items[] = {9, 2, 0, 7, 5, 11};
     int base = 100, answers[6][2];
@@ -242,7 +242,7 @@ static int work_once(void *ctx, int item, void *answer, struct ss_error *err)
     return SS_OK;
 }
 
-static void test_deaths_in_a_row(void)
+TEST(deaths_in_a_row)
 {
     int *seen = mmap(NULL, ITEMS * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
         answers[ITEMS], wrong = 0;
@@ -273,7 +273,7 @@ static size_t counted(const void *answer)
     return (size_t)(*(const int *)answer + 1) * sizeof(int);
 }
 
-static void test_lengths(void)
+TEST(lengths)
 {
     int *seen = mmap(NULL, ITEMS * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CU_ASSERT_FATAL(seen != MAP_FAILED);
@@ -345,7 +345,7 @@ static void note_early(void *ctx, int item, const void *answer)
         sem_post(e->is_ahead);
 }
 
-static void test_ahead(void)
+TEST(ahead)
 {
     struct early e = {.lone_fail = FIRST + 2};
     e.begun = mmap(NULL, EARLY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -403,7 +403,7 @@ static void *run_pools(void *wrong)
 }
 
 /* Workers of one thread that kept the ends of another's would wait for each other for ever. */
-static void test_threads(void)
+TEST(threads)
 {
     pthread_t thread[4];
     int wrong[4] = {0};
@@ -431,7 +431,7 @@ static int sleep_at_17(void *ctx, int item, void *answer, struct ss_error *err)
     return work(&(struct trial){.fails = {-1, -1}, .kills = -1}, item, answer, err);
 }
 
-static void test_stop(void)
+TEST(stop)
 {
     struct trial t = {0};
     long answers[ITEMS];
@@ -449,22 +449,4 @@ static void test_stop(void)
         CU_ASSERT(t.told >= 10 && t.told < ITEMS);
         CU_ASSERT_STRING_EQUAL(err.message, "stopped before the end");
     }
-}
-
-SUITE(pool)
-{
-    CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
-                           {"homes of items", test_homes},
-                           {"who has no home left", test_no_home_left},
-                           {"who starts in a home", test_home_kept},
-                           {"the lowest error", test_errors},
-                           {"a worker that dies", test_deaths},
-                           {"many that die", test_deaths_in_a_row},
-                           {"answers of many lengths", test_lengths},
-                           {"work before it is asked for", test_ahead},
-                           {"several lists", test_crew},
-                           {"several threads", test_threads},
-                           {"who stops it", test_stop},
-                           CU_TEST_INFO_NULL};
-    return suite_run("pool", NULL, NULL, tests);
 }

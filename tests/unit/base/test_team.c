@@ -148,7 +148,7 @@ static int deal(struct ss_team *team, const int *items, int n, long *answers, st
 
 /* ---- who has a team ---- */
 
-static void test_alone(void)
+TEST(alone)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK",  "PMI_RANK", "PMI_SIZE",
                                         "SLURM_STEP_NUM_TASKS", "STEPSIM_MPI"};
@@ -223,7 +223,7 @@ static void first(int to, const struct ss_team_message *m)
     }
 }
 
-static void test_served(void)
+TEST(served)
 {
     static const int items[4] = {2, 3, 4, BAD};
     struct ss_team *team = open_team(1, 2);
@@ -250,7 +250,7 @@ static void test_served(void)
 }
 
 /* The list ends with an error, and the first one ends in the middle of one. */
-static void test_not_served(void)
+TEST(not_served)
 {
     static const int items[2] = {2, 3};
     for (int ended = 0; ended < 2; ended++) {
@@ -332,7 +332,7 @@ static int sent(int to, enum ss_team_kind kind)
     return n;
 }
 
-static void test_dealt(void)
+TEST(dealt)
 {
     struct ss_team *team = open_team(0, 3);
     struct ss_error err = {0};
@@ -431,7 +431,7 @@ static void note_digest(int to, const struct ss_team_message *m)
 }
 
 /* One process is served, and one deals. */
-static void test_lengths(void)
+TEST(lengths)
 {
     const uint64_t digest = post.digest; /* of the pool of other tests */
     struct ss_team *team = open_team(1, 2);
@@ -481,7 +481,7 @@ static void lose_behind(int to, const struct ss_team_message *m)
     answer(to, m, 10 + (long)m->item * m->item, sizeof(long));
 }
 
-static void test_lost_behind(void)
+TEST(lost_behind)
 {
     struct ss_team *team = open_team(0, 3);
     struct ss_error err = {0};
@@ -505,7 +505,7 @@ static void end_victim(int to, const struct ss_team_message *m)
     }
 }
 
-static void test_dead(void)
+TEST(dead)
 {
     struct ss_team *team = open_team(0, 3);
     struct ss_error err = {0};
@@ -528,7 +528,7 @@ static void test_dead(void)
 }
 
 /* The first one has died before anybody read where it is: the others end, though no word of theirs failed to arrive. */
-static void test_first_dead(void)
+TEST(first_dead)
 {
     struct ss_team *team = open_team(1, 2);
     struct ss_error err = {0};
@@ -548,7 +548,7 @@ static void test_first_dead(void)
 }
 
 /* A process with other files, one whose word is too short to tell, an item that is bad: the list ends for all. */
-static void test_refused(void)
+TEST(refused)
 {
     static const int items[] = {0, 1, BAD, 3};
     for (int i = 0; i < 3; i++) {
@@ -572,7 +572,7 @@ static void test_refused(void)
 }
 
 /* What all are told is copied once: processes are many, and answers long. A dead one gets nothing. */
-static void test_told(void)
+TEST(told)
 {
     struct ss_team *team = open_team(0, 5);
     const struct ss_team_message done = {.kind = SS_TEAM_DONE, .list = 1, .item = 7};
@@ -589,20 +589,4 @@ static void test_told(void)
         CU_ASSERT_PTR_EQUAL(l->copy, post.sent[before].copy);
     }
     ss_team_close(team, 0, NULL);
-}
-
-SUITE(team)
-{
-    CU_TestInfo tests[] = {{"who has a team", test_alone},
-                           {"a list is served", test_served},
-                           {"a list ends with an error", test_not_served},
-                           {"a list is dealt", test_dealt},
-                           {"answers of many lengths", test_lengths},
-                           {"an item is lost behind another", test_lost_behind},
-                           {"processes die", test_dead},
-                           {"the first process dies", test_first_dead},
-                           {"a list is refused", test_refused},
-                           {"what all are told", test_told},
-                           CU_TEST_INFO_NULL};
-    return suite_run("team", NULL, NULL, tests);
 }

@@ -26,7 +26,7 @@ static const struct {
      "?[8m?[0;1;2;3;4;5m?[1"},
 };
 
-static void test_line(void)
+TEST(line)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         char text[100];
@@ -57,7 +57,7 @@ static void pass(const char *text, int color, int single, const char *want)
     free(got);
 }
 
-static void test_stream(void)
+TEST(stream)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
         for (int single = 0; single < 2; single++) {
@@ -82,7 +82,7 @@ static void wraps(const char *line, int width, const char *want)
     free(got);
 }
 
-static void test_wrap(void)
+TEST(wrap)
 {
     wraps("one two three\n", 13, "one two three\n");
     wraps("one two three\n", 12, "one two\n  three\n");
@@ -97,7 +97,7 @@ static void test_wrap(void)
     wraps("say more by --verbose or --json\n", 22, "say more by\n  --verbose or --json\n");
 }
 
-static void test_stream_fails(void)
+TEST(stream_fails)
 {
     FILE *full = fopen("/dev/full", "w"), *f = ss_text_stream(full, 0, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -105,14 +105,4 @@ static void test_stream_fails(void)
     CU_ASSERT(fflush(f) != 0 && ferror(f));
     fclose(f);
     fclose(full);
-}
-
-SUITE(text)
-{
-    CU_TestInfo tests[] = {{"a line", test_line},
-                           {"a stream, whole and byte by byte", test_stream},
-                           {"lines that are too long", test_wrap},
-                           {"a stream whose end cannot be written", test_stream_fails},
-                           CU_TEST_INFO_NULL};
-    return suite_run("text", NULL, NULL, tests);
 }

@@ -42,7 +42,7 @@ static char *tag_of(int n, const char *end)
     return text;
 }
 
-static void test_attributes_are_counted(void)
+TEST(attributes_are_counted)
 {
     static const char *const codes[] = {"UTF-16", "UTF-7", "EBCDIC-US"};
     char *text = tag_of(257, "/>"), *wide = malloc(70000);
@@ -63,7 +63,7 @@ static void test_attributes_are_counted(void)
     free(wide);
 }
 
-static void test_tree(void)
+TEST(tree)
 {
     struct ss_xml *doc = parse("<?xml version='1.0'?>\n"
                                "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -97,7 +97,7 @@ static void test_tree(void)
     ss_xml_free(NULL);
 }
 
-static void test_details(void)
+TEST(details)
 {
     struct ss_xml *doc = parse("<a xmlns:n='u'><n:b n:c='1' c='2'/></a>");
     const struct ss_xml_node *b = ss_xml_root(doc)->first_child;
@@ -116,7 +116,7 @@ static void test_details(void)
     ss_xml_free(doc);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         const char *text, *part;
@@ -152,7 +152,7 @@ static void test_refused(void)
     refuse("\x1f\x8b\x08\x00\x00\x00\x00\x00", 8, 1, "");
 }
 
-static void test_truncated(void)
+TEST(truncated)
 {
     const char *text = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"d.dtd\">\n<platform>\n"
                        "<!-- c --><zone id=\"z&amp;\"><host id='h'>t</host></zone>\n</platform>";
@@ -181,7 +181,7 @@ static char *nested(int depth)
     return text;
 }
 
-static void test_depth(void)
+TEST(depth)
 {
     char *text = nested(256);
     struct ss_xml *doc = parse(text);
@@ -199,7 +199,7 @@ static void test_depth(void)
     free(text);
 }
 
-static void test_large(void)
+TEST(large)
 {
     /* More lines than the 65535 of an unsigned short, and more bytes than a block. */
     size_t cap = 4 << 20, n = 0;
@@ -226,7 +226,7 @@ static void test_large(void)
     free(text);
 }
 
-static void test_load(void)
+TEST(load)
 {
     char path[] = "/tmp/stepsim-xml-XXXXXX";
     struct ss_xml *doc;
@@ -251,7 +251,7 @@ static void test_load(void)
     CU_ASSERT_EQUAL(ss_xml_load("/", &doc, &e), SS_ERR_IO);
 }
 
-static void test_escape(void)
+TEST(escape)
 {
     char *out = NULL;
     size_t size = 0;
@@ -322,7 +322,7 @@ static int check_made(const char *path)
     return n;
 }
 
-static void test_shipped(void)
+TEST(shipped)
 {
     static const char *const kinds[] = {"platforms", "platforms/cards", "workloads/stacks",
                                         "workloads/libraries"};
@@ -338,20 +338,4 @@ static void test_shipped(void)
         CU_ASSERT(n > 1 && tags > (int)n);
         ss_names_free(names, n);
     }
-}
-
-SUITE(xml)
-{
-    CU_TestInfo tests[] = {{"tree, lines, attributes", test_tree},
-                           {"attributes are counted before they are compared", test_attributes_are_counted},
-                           {"prefixes, encodings, defaults", test_details},
-                           {"damaged documents", test_refused},
-                           {"cut at every byte", test_truncated},
-                           {"depth", test_depth},
-                           {"many lines, long values", test_large},
-                           {"from a file", test_load},
-                           {"escape", test_escape},
-                           {"shipped documents, as the build has read them", test_shipped},
-                           CU_TEST_INFO_NULL};
-    return suite_run("xml", NULL, NULL, tests);
 }

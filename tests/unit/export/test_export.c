@@ -99,7 +99,7 @@ static const char goal[] =
     "l8: calc 1000 cpu 0\nl8 requires l5\nl8 requires l6\nl8 requires l7\n"
     "}\n";
 
-static void test_goal(void)
+TEST(goal)
 {
     size_t size;
     char *out = written(-1, &size);
@@ -109,7 +109,7 @@ static void test_goal(void)
 }
 
 /* A reduction of two is one node: it names its group, which is counted from 1. */
-static void test_chakra_collective(void)
+TEST(chakra_collective)
 {
     static const char node[] = "\x12\x0ahers: pair\x18\x07\x2a\x02\x01\x02"
                                "\x52\x0e\x0a\x09is_cpu_op\xd8\x01\x00"
@@ -126,20 +126,11 @@ static void test_chakra_collective(void)
     free(out);
 }
 
-static void test_chakra_groups(void)
+TEST(chakra_groups)
 {
     size_t size;
     char *out = written(-2, &size);
 
     CU_ASSERT_STRING_EQUAL(out, "{\n\"1\": [0, 1],\n\"2\": [0, 1, 2],\n\"3\": [2]\n}\n");
     free(out);
-}
-
-SUITE(export)
-{
-    CU_TestInfo tests[] = {{"GOAL", test_goal},
-                           {"a collective of Chakra", test_chakra_collective},
-                           {"groups of Chakra", test_chakra_groups},
-                           CU_TEST_INFO_NULL};
-    return suite_run("export", NULL, NULL, tests);
 }

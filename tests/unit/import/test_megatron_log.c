@@ -29,7 +29,7 @@
     "--gpus 8 --hidden-size 64 --max-position-embeddings 128 --micro-batch-size 2 --num-attention-heads 4 "  \
     "--num-layers 8 --cp-comm-type p2p --split '969, 30, 1' --tensor-model-parallel-size 2"
 
-static void test_rows(void)
+TEST(rows)
 {
     static const struct text_row rows[] = {
         {"using world size: 8\n" HEAD SHAPE DEFAULTS REST TAIL, WORDS},
@@ -45,7 +45,7 @@ static void test_rows(void)
         check_text(&rows[i], "train.log");
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct refused_row rows[] = {
         {HEAD SHAPE ROW("deepspeed", "True") REST TAIL, SS_ERR_UNSUPPORTED, 7, "ZeRO"},
@@ -59,16 +59,9 @@ static void test_refused(void)
 }
 
 /* Two points are a folder. */
-static void test_no_log(void)
+TEST(no_log)
 {
     static const char text[] = "cd .. && torchrun pretrain_gpt.py --num-layers 8\n";
 
     CU_ASSERT_EQUAL(ss_megatron_log_sniff(text, sizeof text - 1), 0);
-}
-
-SUITE(megatron_log)
-{
-    CU_TestInfo tests[] = {
-        {"rows", test_rows}, {"refused", test_refused}, {"no log", test_no_log}, CU_TEST_INFO_NULL};
-    return suite_run("megatron log", NULL, NULL, tests);
 }

@@ -221,8 +221,6 @@ static void test_misspelt(void)
         {"launch", ".yaml", NULL, NULL, ""},
         {"launch/nemo", ".yaml", NULL, NULL, ""},
         {"fuzz/corpus/foreign", "", "fuzz.yaml", NULL, ""},
-        {"fuzz/corpus/torchtitan", "", "fuzz.toml", "torchtitan", ""},
-        {"fuzz/corpus/torchtitan", "", "fuzz.json", "torchtitan", ""},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sources); i++) {

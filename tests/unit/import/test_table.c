@@ -4,7 +4,7 @@
 #include "stepsim/scenario.h"
 #include "table_text.h"
 
-static void test_job(void)
+TEST(job)
 {
     struct ss_notes notes = {0};
     struct ss_table *t = table_parse(HEAD "a," JOB "ok,900,,ok,\n", &notes);
@@ -30,7 +30,7 @@ static void test_job(void)
 }
 
 /* A row that gives the whole shape of a model known by name: what its columns leave open is that model's. */
-static void test_named_choices(void)
+TEST(named_choices)
 {
 #define SHAPE_HEAD                                                                                           \
     "id,platform,nodes,model,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,vocab_size,"         \
@@ -58,7 +58,7 @@ static void test_named_choices(void)
 }
 
 /* A framework whose stack refines the one that its row names, by the kernels in its note, and layers that do not divide by its stages. */
-static void test_refined_stack(void)
+TEST(refined_stack)
 {
     static const struct {
         const char *framework, *stack, *note, *taken;
@@ -97,7 +97,7 @@ static void test_refined_stack(void)
 }
 
 /* Sizes that the columns leave open are those of the model of that name. */
-static void test_named_sizes(void)
+TEST(named_sizes)
 {
     struct ss_table *t =
         table_parse("id,platform,nodes,model,num_layers,hidden_size,num_attention_heads,vocab_"
@@ -114,7 +114,7 @@ static void test_named_sizes(void)
     ss_table_free(t);
 }
 
-static void test_shape_beats_model(void)
+TEST(shape_beats_model)
 {
     struct ss_table *t = table_parse(
         "id,platform,nodes,gpus_per_node,model,num_layers,hidden_size,ffn_hidden_size,"
@@ -145,7 +145,7 @@ static void test_shape_beats_model(void)
 }
 
 /* The column flags says what the columns cannot; a note says nothing. */
-static void test_flags(void)
+TEST(flags)
 {
     struct ss_asked asked, plain;
     struct ss_notes notes = {0};
@@ -185,7 +185,7 @@ static void test_flags(void)
 }
 
 /* They may say what a shape of columns leaves open, and not what it says. */
-static void test_flags_and_shape(void)
+TEST(flags_and_shape)
 {
     struct ss_table *t = table_parse(
         "id,platform,nodes,model,num_layers,hidden_size,num_attention_heads,vocab_size,gated_mlp,"
@@ -217,7 +217,7 @@ static void test_flags_and_shape(void)
 }
 
 /* Words stand in the file and line of their row; those of a flags field that has lines, in their own. */
-static void test_places(void)
+TEST(places)
 {
     struct ss_table *t =
         table_parse("id,platform,nodes,model,tp,micro_batch,global_batch,seq_length,recompute,flags\n"
@@ -246,7 +246,7 @@ static void test_places(void)
 }
 
 /* The width of a mixture's row is that of an expert; its dense layers have theirs in `flags`. */
-static void test_experts(void)
+TEST(experts)
 {
     struct ss_table *t =
         table_parse("id,platform,nodes,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,vocab_size,"
@@ -267,7 +267,7 @@ static void test_experts(void)
     ss_table_free(t);
 }
 
-static void test_mistakes(void)
+TEST(mistakes)
 {
     static const struct {
         const char *row, *message;
@@ -304,7 +304,7 @@ static void test_mistakes(void)
 
 /* A mixture's row: its name gives what no column can, a layout beats the columns of stages, and layers that do not divide are
  * split as evenly as can be. */
-static void test_mixtures(void)
+TEST(mixtures)
 {
     static const char head[] =
         "id,platform,nodes,model,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,vocab_size,"
@@ -350,7 +350,7 @@ static void test_mixtures(void)
 }
 
 /* A row of tensor ranks that does not say whether their collectives overlap takes its release's recipe. */
-static void test_overlap_recipe(void)
+TEST(overlap_recipe)
 {
     static const struct {
         const char *stack, *model, *precision, *tp, *says;
@@ -381,7 +381,7 @@ static void test_overlap_recipe(void)
 }
 
 /* So does a row that does not say whether data-parallel collectives overlap. */
-static void test_gradients_recipe(void)
+TEST(gradients_recipe)
 {
     static const struct {
         const char *stack, *says;
@@ -410,7 +410,7 @@ static void test_gradients_recipe(void)
 }
 
 /* No column says how many parameters a bucket has, or a fused kernel: that is the release's recipe, unless the row's flags say it. */
-static void test_buckets_recipe(void)
+TEST(buckets_recipe)
 {
     static const struct {
         const char *stack, *flags;
@@ -445,7 +445,7 @@ static void test_buckets_recipe(void)
 }
 
 /* A row that leaves recompute unknown takes its release's recipe; what it says itself beats that. */
-static void test_recipe(void)
+TEST(recipe)
 {
     static const char head[] =
         "id,platform,stack,gpu,nodes,model,precision,tp,pp,ep,micro_batch,global_batch,seq_length,"
@@ -477,25 +477,4 @@ static void test_recipe(void)
     CU_ASSERT_EQUAL(asked[2].job.moe.router_fusion, 1);
     ss_notes_free(&notes);
     ss_table_free(t);
-}
-
-SUITE(table)
-{
-    CU_TestInfo tests[] = {{"recipes of releases", test_recipe},
-                           {"overlap by recipe", test_overlap_recipe},
-                           {"overlap of gradients by recipe", test_gradients_recipe},
-                           {"size of buckets by recipe", test_buckets_recipe},
-                           {"row as job", test_job},
-                           {"choices of a named model", test_named_choices},
-                           {"sizes of a named model", test_named_sizes},
-                           {"a framework's own stack", test_refined_stack},
-                           {"shape beats model", test_shape_beats_model},
-                           {"flags", test_flags},
-                           {"flags and shape", test_flags_and_shape},
-                           {"places of words", test_places},
-                           {"experts", test_experts},
-                           {"mistakes", test_mistakes},
-                           {"mixtures", test_mixtures},
-                           CU_TEST_INFO_NULL};
-    return suite_run("table", NULL, NULL, tests);
 }

@@ -10,7 +10,7 @@
 #define NONE "[activation_checkpoint]\nmode = 'none'\n"
 
 /* A text with words that it must have, with blanks around, and what a note says; NULL: any. */
-static void test_taken(void)
+TEST(taken)
 {
     static const struct {
         const char *text, *words, *note;
@@ -58,7 +58,7 @@ static void test_taken(void)
     }
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct refused_row rows[] = {
         {QWEN "[parallelism]\nexpert_parallel_degree = 8\nexpert_parallel_comm_backend = 'pigeon'\n",
@@ -81,10 +81,4 @@ static void test_refused(void)
     };
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
         check_refused(&rows[i], "job.toml");
-}
-
-SUITE(torchtitan_parallel)
-{
-    CU_TestInfo tests[] = {{"taken", test_taken}, {"refused, with lines", test_refused}, CU_TEST_INFO_NULL};
-    return suite_run("torchtitan_parallel", NULL, NULL, tests);
 }

@@ -181,7 +181,7 @@ static const struct {
 };
 
 /* A key does something: the model is another one, or names the key. */
-static void test_keys(void)
+TEST(keys)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(families); i++) {
         struct ss_model base, m;
@@ -201,7 +201,7 @@ static void test_keys(void)
 }
 
 /* What costs nothing is not named, and changes nothing. */
-static void test_harmless(void)
+TEST(harmless)
 {
     static const char *const keys[] = {
         "'rope_theta': 500000.0",
@@ -232,7 +232,7 @@ static void test_harmless(void)
 }
 
 /* YaRN scales sines and cosines, whatever the file calls it; a limit clamps the activation. */
-static void test_scaled(void)
+TEST(scaled)
 {
     static const char *const keys[] = {"'rope_scaling': {'rope_type': 'yarn', 'factor': 8.0}",
                                        "'rope_scaling': {'type': 'yarn', 'factor': 8}",
@@ -254,7 +254,7 @@ static struct ss_model small(const char *family, const char *more)
 }
 
 /* The same said in two ways: a list of all layers that says the same of each, a pattern in letters, layers one by one. */
-static void test_same(void)
+TEST(same)
 {
     static const struct {
         const char *family, *a, *b;
@@ -309,7 +309,7 @@ static void refused(const char *family, const char *more, const char *what)
 }
 
 /* Layers that no layer here is: the line names them, and no near name is offered that would count another model. */
-static void test_refused(void)
+TEST(refused)
 {
     static const char *const others[][2] = {
         {"olmo_hybrid", "delta nets"},     {"rwkv", "RWKV"},
@@ -340,7 +340,7 @@ static void test_refused(void)
 }
 
 /* A model of text and pictures may say outside its text that embeddings are tied. */
-static void test_tied_outside(void)
+TEST(tied_outside)
 {
     static const char *const rest = "'text_config': {'model_type': 'qwen3_vl_text', 'hidden_size': 128, "
                                     "'num_hidden_layers': 2, 'num_attention_heads': 8, "
@@ -362,13 +362,4 @@ static void test_tied_outside(void)
         CU_ASSERT_EQUAL_FATAL(ss_model_parse(json, strlen(json), "x.json", &m, NULL), 0);
         CU_ASSERT_EQUAL(m.tied_embeddings, cases[i].tied);
     }
-}
-
-SUITE(config_keys)
-{
-    CU_TestInfo tests[] = {{"keys", test_keys},       {"harmless", test_harmless},
-                           {"scaled", test_scaled},   {"same", test_same},
-                           {"refused", test_refused}, {"tied outside", test_tied_outside},
-                           CU_TEST_INFO_NULL};
-    return suite_run("config keys", NULL, NULL, tests);
 }

@@ -38,7 +38,7 @@ static const char *layers_of(const struct ss_layer_rule *rule)
 
 #define LATENT "'kv_lora_rank': 32, 'qk_nope_head_dim': 32, 'qk_rope_head_dim': 16, 'v_head_dim': 32"
 
-static void test_layers(void)
+TEST(layers)
 {
     static const struct {
         const char *family, *said;
@@ -68,7 +68,7 @@ static void test_layers(void)
     }
 }
 
-static void test_sizes(void)
+TEST(sizes)
 {
     struct ss_model m;
     CU_ASSERT_EQUAL_FATAL(
@@ -99,7 +99,7 @@ static void test_sizes(void)
 }
 
 /* Models of flash-linear-attention: heads of 64, or as many as are told; widths of MLPs from a ratio. */
-static void test_fla(void)
+TEST(fla)
 {
     struct ss_model m;
     CU_ASSERT_EQUAL_FATAL(
@@ -133,7 +133,7 @@ static void test_fla(void)
     CU_ASSERT_EQUAL(parse_with("", "moba", "'num_heads': 8, 'num_kv_heads': 2", &m), SS_ERR_INPUT);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_model m;
     CU_ASSERT_EQUAL(parse("qwen3_next", "'linear_num_value_heads': 24", &m),
@@ -146,14 +146,4 @@ static void test_refused(void)
     CU_ASSERT_EQUAL(parse("kimi_linear", LATENT ", 'linear_attn_config': {'full_attn_layers': [0]}", &m),
                     SS_ERR_INPUT);
     CU_ASSERT_EQUAL(parse("bailing_moe_linear", "'layer_group_size': 'x'", &m), SS_ERR_INPUT);
-}
-
-SUITE(linear_config)
-{
-    CU_TestInfo tests[] = {{"layers", test_layers},
-                           {"sizes", test_sizes},
-                           {"fla", test_fla},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-    return suite_run("linear config", NULL, NULL, tests);
 }

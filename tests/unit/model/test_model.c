@@ -21,7 +21,7 @@ static double parameters(const char *name, int rows)
 }
 
 /* Counts as the models' cards or papers state them, in billions. */
-static void test_published_counts(void)
+TEST(published_counts)
 {
     static const struct {
         const char *name;
@@ -59,7 +59,7 @@ static void test_published_counts(void)
 }
 
 /* Mixtures: total, active, and multi-token prediction on top, counted by hand from the shapes of their papers. */
-static void test_mixtures(void)
+TEST(mixtures)
 {
     static const struct {
         const char *name;
@@ -90,7 +90,7 @@ static void test_mixtures(void)
     }
 }
 
-static void test_every_file_loads(void)
+TEST(every_file_loads)
 {
     char **names;
     size_t n;
@@ -102,7 +102,7 @@ static void test_every_file_loads(void)
     ss_names_free(names, n);
 }
 
-static void test_padding(void)
+TEST(padding)
 {
     struct ss_model m;
 
@@ -117,7 +117,7 @@ static void test_padding(void)
     CU_ASSERT_EQUAL(ss_model_padded_vocab(&m, 1 << 20, 1 << 20), INT32_MAX);
 }
 
-static void test_fields(void)
+TEST(fields)
 {
     struct ss_model m;
 
@@ -143,7 +143,7 @@ static void test_fields(void)
 }
 
 /* Megatron cuts the default of a gated MLP to 8h/3 in multiples of 64. */
-static void test_defaults(void)
+TEST(defaults)
 {
     struct ss_model m;
 
@@ -167,7 +167,7 @@ static void test_defaults(void)
     "{\"model_type\": \"llama\",\n\"hidden_size\": 64,\n\"num_hidden_layers\": 2,\n"                         \
     "\"num_attention_heads\": 4,\n\"vocab_size\": 100,\n\"intermediate_size\": 128"
 
-static void test_errors(void)
+TEST(errors)
 {
     static const struct {
         const char *text, *word;
@@ -213,7 +213,7 @@ static void test_errors(void)
     }
 }
 
-static void test_good_text(void)
+TEST(good_text)
 {
     static const char text[] = SS_BYTE_ORDER_MARK LLAMA
         ",\n\"unknown_field\": {\"a\": [1]}, \"head_dim\": null, \"torch_dtype\": \"x\", "
@@ -230,7 +230,7 @@ static void test_good_text(void)
 }
 
 /* The family says whether there is a gate projection, not the function between the projections. */
-static void test_activation(void)
+TEST(activation)
 {
     static const char gpt2[] = "{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_layer\": 1, \"n_head\": 4, "
                                "\"vocab_size\": 100, \"n_positions\": 8";
@@ -251,27 +251,11 @@ static void test_activation(void)
     }
 }
 
-static void test_missing_file(void)
+TEST(missing_file)
 {
     struct ss_model m;
     struct ss_error err = {0};
 
     CU_ASSERT_EQUAL(ss_model_load("llama3.1-9b", &m, &err), SS_ERR_IO);
     CU_ASSERT(err.message[0] != 0);
-}
-
-SUITE(model)
-{
-    CU_TestInfo tests[] = {{"published counts", test_published_counts},
-                           {"mixtures", test_mixtures},
-                           {"every file", test_every_file_loads},
-                           {"padding", test_padding},
-                           {"fields", test_fields},
-                           {"defaults", test_defaults},
-                           {"errors", test_errors},
-                           {"good text", test_good_text},
-                           {"activation", test_activation},
-                           {"missing file", test_missing_file},
-                           CU_TEST_INFO_NULL};
-    return suite_run("model", NULL, NULL, tests);
 }

@@ -46,7 +46,7 @@ static const char *layers_of(const struct ss_layer_rule *rule, int n)
     return text;
 }
 
-static void test_moe_layers(void)
+TEST(moe_layers)
 {
     struct ss_model m = load("deepseek-v3");
 
@@ -76,7 +76,7 @@ static void test_moe_layers(void)
     CU_ASSERT_EQUAL(m.shared_expert_ffn_hidden_size + m.top_k, 0);
 }
 
-static void test_local_layers(void)
+TEST(local_layers)
 {
     static const struct {
         const char *name, *layers;
@@ -111,7 +111,7 @@ static void test_local_layers(void)
     CU_ASSERT_EQUAL(m.sliding_window, 0);
 }
 
-static void test_attention(void)
+TEST(attention)
 {
     struct ss_model m = load("deepseek-v2-lite");
 
@@ -148,7 +148,7 @@ static void test_attention(void)
 }
 
 /* attention's qkv and output, MLP, experts, router, output layer */
-static void test_biases(void)
+TEST(biases)
 {
     static const struct {
         const char *name;
@@ -177,7 +177,7 @@ static void test_biases(void)
 }
 
 /* A model of text and pictures as published: most sizes are the family's, what is beside the text is named. */
-static void test_text_config(void)
+TEST(text_config)
 {
     struct ss_model m =
         parse("{'architectures': ['Gemma3ForConditionalGeneration'], 'boi_token_index': 255999, "
@@ -197,7 +197,7 @@ static void test_text_config(void)
     "{'model_type': 'llama', 'hidden_size': 64, 'num_hidden_layers': 2, 'num_attention_heads': 4, "          \
     "'vocab_size': 100, 'intermediate_size': 128, "
 
-static void test_not_priced(void)
+TEST(not_priced)
 {
     CU_ASSERT_STRING_EQUAL(parse(LLAMA
                                  "'rope_scaling': {'factor': 8.0}, 'pad_token_id': 5, 'some_eps': 1e-5, "
@@ -219,7 +219,7 @@ static void test_not_priced(void)
 }
 
 /* A part of each head that a family does not leave unturned, and weights that are stored quantized. */
-static void test_not_of_the_family(void)
+TEST(not_of_the_family)
 {
 #define MIXTRAL                                                                                              \
     "{'model_type': 'mixtral', 'hidden_size': 128, 'num_hidden_layers': 2, 'num_attention_heads': 8, "       \
@@ -243,7 +243,7 @@ static void test_not_of_the_family(void)
 }
 
 /* What a config says beside its family: switches of norms, kinds of MPT's parts, windows that Qwen leaves unsaid. */
-static void test_said(void)
+TEST(said)
 {
 #define MPT                                                                                                  \
     "{'model_type': 'mpt', 'd_model': 64, 'n_layers': 2, 'n_heads': 4, 'vocab_size': 100, "                  \
@@ -279,7 +279,7 @@ static void test_said(void)
 }
 
 /* The widest of the four sizes beside the hidden size, and what OPT has more. */
-static void test_embeddings(void)
+TEST(embeddings)
 {
     struct ss_model m = load("opt-350m");
 
@@ -296,7 +296,7 @@ static void test_embeddings(void)
 }
 
 /* Flags of Megatron beside a config, and its defaults without one. */
-static void test_overlay(void)
+TEST(overlay)
 {
     struct ss_model m, given;
 
@@ -322,7 +322,7 @@ static void test_overlay(void)
     CU_ASSERT(given.mlp_bias == 1 && given.output_bias == 0 && given.norm_vectors == 2);
 }
 
-static void test_errors(void)
+TEST(errors)
 {
     static const struct {
         const char *text, *word;
@@ -363,21 +363,4 @@ static void test_errors(void)
         CU_ASSERT_EQUAL(rc, bad[i].code);
         CU_ASSERT(strstr(err.message, bad[i].word) != NULL);
     }
-}
-
-SUITE(model_families)
-{
-    CU_TestInfo tests[] = {{"layers with experts", test_moe_layers},
-                           {"layers that attend locally", test_local_layers},
-                           {"attention", test_attention},
-                           {"biases", test_biases},
-                           {"text inside a larger model", test_text_config},
-                           {"not priced", test_not_priced},
-                           {"not of the family", test_not_of_the_family},
-                           {"said", test_said},
-                           {"embeddings and norms", test_embeddings},
-                           {"flags beside a config", test_overlay},
-                           {"errors", test_errors},
-                           CU_TEST_INFO_NULL};
-    return suite_run("model families", NULL, NULL, tests);
 }

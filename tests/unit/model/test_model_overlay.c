@@ -46,14 +46,13 @@ static struct ss_model empty(void)
 #define ENCODER(field)
 
 /* What is given wins: a choice also where it is 0, a size where it is not. What is of a file alone stays. */
-static void test_fields(void)
-{
+TEST(fields){
 #define SS_FIELD(kind, field, number, told, read) kind(field)
 #include "stepsim/model_fields.def"
 }
 
 /* The rows that completing a model does not work out itself. */
-static void test_defaults(void)
+TEST(defaults)
 {
     struct ss_model m = empty();
     CU_ASSERT(m.gated_mlp == -1 && m.yarn == -1 && m.hidden_dropout == -1 && m.num_layers == 0);
@@ -70,7 +69,7 @@ static void test_defaults(void)
 }
 
 /* Rows that a file adds belong to its own vocabulary; which layers have experts or a window is one rule. */
-static void test_together(void)
+TEST(together)
 {
     struct ss_model base = empty(), given = empty();
 
@@ -103,7 +102,7 @@ static struct ss_model small(void)
     return m;
 }
 
-static void test_limits(void)
+TEST(limits)
 {
 #define LIMIT(field, most, text)                                                                             \
     for (int over = -1; over < 2; over++) {                                                                  \
@@ -129,14 +128,4 @@ static void test_limits(void)
     LIMIT(num_query_groups, 1 << 16, "is outside 1..65536")
     LIMIT(extra_vocab_size, 1 << 24, "is outside 0..16777216")
     LIMIT(kv_channels, 1 << 16, "is outside 1..65536")
-}
-
-SUITE(model_overlay)
-{
-    CU_TestInfo tests[] = {{"every field", test_fields},
-                           {"defaults", test_defaults},
-                           {"what goes together", test_together},
-                           {"limits", test_limits},
-                           CU_TEST_INFO_NULL};
-    return suite_run("model_overlay", NULL, NULL, tests);
 }

@@ -27,7 +27,7 @@ static int read_pattern(const char *text, struct ss_model *m, struct ss_layer_pa
     return rc;
 }
 
-static void test_letters(void)
+TEST(letters)
 {
     struct ss_layer_pattern p;
     struct ss_model m;
@@ -73,7 +73,7 @@ static int parse(const char *text, struct ss_model *m, struct ss_error *err)
     "'vocab_size': 100, "                                                                                    \
     "'mamba_num_heads': 8, 'mamba_head_dim': 16, "
 
-static void test_config(void)
+TEST(config)
 {
     struct ss_error err;
     struct ss_model m;
@@ -105,7 +105,7 @@ static void test_config(void)
 }
 
 /* Whole layers, of Mamba-2 but for those of attention: by a list, by numbers, every third, every third from the second. */
-static void test_whole_layers(void)
+TEST(whole_layers)
 {
     static const struct {
         const char *said, *mamba;
@@ -167,7 +167,7 @@ static struct ss_parameter_counts count(const char *name)
     return n;
 }
 
-static void test_published(void)
+TEST(published)
 {
     struct ss_parameter_counts n = count("nemotron-h-8b");
     double ends = 2 * 131072. * 4096 + 4096;
@@ -202,14 +202,4 @@ static void test_published(void)
     CU_ASSERT_DOUBLE_EQUAL(n.total, 120.6e9, 0.1e9);
     CU_ASSERT_DOUBLE_EQUAL(n.active, 12.7e9, 0.1e9);
     CU_ASSERT_EQUAL(n.mtp, attention(4096, 32, 2) + layer + 512 * expert + 3 * 4096 + 2 * 4096. * 4096);
-}
-
-SUITE(pattern)
-{
-    CU_TestInfo tests[] = {{"letters", test_letters},
-                           {"config", test_config},
-                           {"whole layers", test_whole_layers},
-                           {"published", test_published},
-                           CU_TEST_INFO_NULL};
-    return suite_run("pattern", NULL, NULL, tests);
 }

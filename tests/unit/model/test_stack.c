@@ -15,7 +15,7 @@ static int parse(const char *text, const char *card, struct ss_stack *s, struct 
     return ss_stack_parse(text, strlen(text), "x.xml", card, s, err);
 }
 
-static void test_every_file_loads(void)
+TEST(every_file_loads)
 {
     static const char *const cards[] = {NULL, "H800", "H20", "V100", "A100", "H100"};
     char **names;
@@ -37,7 +37,7 @@ static void test_every_file_loads(void)
     ss_names_free(names, n);
 }
 
-static void test_known_stacks(void)
+TEST(known_stacks)
 {
     struct ss_stack s;
 
@@ -57,7 +57,7 @@ static void test_known_stacks(void)
 }
 
 /* Transformer Engine takes cuDNN's attention on Hopper, PyTorch from 2.11 on there and on Blackwell, torchtitan of 2025 on Blackwell. */
-static void test_attention_taken(void)
+TEST(attention_taken)
 {
     static const struct {
         const char *stack, *card;
@@ -82,7 +82,7 @@ static void test_attention_taken(void)
 }
 
 /* The rows of SS_STACK_PROPS are consistent, and every one can be set by its id. */
-static void test_every_prop(void)
+TEST(every_prop)
 {
     struct ss_stack s;
     char text[64];
@@ -150,7 +150,7 @@ static void check_base(const char *name, const char *base, const char *card)
 #undef X
 }
 
-static void test_cards_of_all(void)
+TEST(cards_of_all)
 {
     static const char *const cards[] = {"H800-80GB", "H20-96GB",   "V100-16GB",  "A100-80GB",
                                         "H100-80GB", "B200-180GB", "GB200-186GB"};
@@ -169,7 +169,7 @@ static void test_cards_of_all(void)
 
 #define P(id, more) "<prop id='" id "' " more "/>"
 
-static void test_cards_and_bases(void)
+TEST(cards_and_bases)
 {
     static const char text[] =
         "<stack name='x' base='nemo-24.03'>" P("ss.host.operator", "card='H20' value='2us'")
@@ -186,7 +186,7 @@ static void test_cards_and_bases(void)
     CU_ASSERT_DOUBLE_EQUAL(s.host_operator, 1e-6, 1e-18);
 }
 
-static void test_errors(void)
+TEST(errors)
 {
     static const struct {
         const char *text, *word;
@@ -247,7 +247,7 @@ static void write_text(const char *path, const char *text)
     fclose(f);
 }
 
-static void test_base_cycle(void)
+TEST(base_cycle)
 {
     char dir[] = "/tmp/stepsim-stack-XXXXXX", a[64], b[64], text[256];
     struct ss_stack s;
@@ -269,7 +269,7 @@ static void test_base_cycle(void)
 }
 
 /* A release without a file takes the nearest of the same framework, by date where releases are dates. */
-static void test_nearest_release(void)
+TEST(nearest_release)
 {
     static const char *const names[] = {
         "megatron-2021", "megatron-2407", "megatron-lm-ci-2025", "nemo-24.03",  "nemo-24.11",
@@ -322,7 +322,7 @@ static void test_nearest_release(void)
     CU_ASSERT_STRING_EQUAL(s.asked, "");
 }
 
-static void test_failure_leaves_stack(void)
+TEST(failure_leaves_stack)
 {
     struct ss_stack s;
     struct ss_error err = {0};
@@ -332,20 +332,4 @@ static void test_failure_leaves_stack(void)
     CU_ASSERT_EQUAL(ss_stack_set(&s, "ss.host.operator", "1 hour", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(ss_stack_load("no-such-stack", NULL, &s, &err), SS_ERR_IO);
     CU_ASSERT_EQUAL(memcmp(&s, &before, sizeof(s)), 0);
-}
-
-SUITE(stack)
-{
-    CU_TestInfo tests[] = {{"every file", test_every_file_loads},
-                           {"known stacks", test_known_stacks},
-                           {"attention that is taken", test_attention_taken},
-                           {"every prop", test_every_prop},
-                           {"cards and bases", test_cards_and_bases},
-                           {"cards of all stacks", test_cards_of_all},
-                           {"nearest release", test_nearest_release},
-                           {"errors", test_errors},
-                           {"base cycle", test_base_cycle},
-                           {"failure leaves the stack", test_failure_leaves_stack},
-                           CU_TEST_INFO_NULL};
-    return suite_run("stack", NULL, NULL, tests);
 }

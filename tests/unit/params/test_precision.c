@@ -7,7 +7,7 @@
 #include "stepsim/params.h"
 #include "suite.h"
 
-static void test_rows(void)
+TEST(rows)
 {
     for (int p = 0; p < SS_PRECISION_COUNT; p++) {
         const struct ss_precision_facts *f = ss_precision_at(p);
@@ -29,7 +29,7 @@ static void test_rows(void)
     CU_ASSERT(!ss_precision_is_quantized(-1));
 }
 
-static void test_words(void)
+TEST(words)
 {
     int recipe = -1;
     CU_ASSERT_EQUAL(ss_precision_find("mxfp8", &recipe), SS_FP8);
@@ -46,7 +46,7 @@ static void test_words(void)
 }
 
 /* A scale of a byte is shared by 32 elements in mxfp8 and by 16 in nvfp4. */
-static void test_bytes(void)
+TEST(bytes)
 {
     static const struct {
         int recipe;
@@ -74,7 +74,7 @@ static void test_bytes(void)
 }
 
 /* Rates over fp8's, with steps of K of the prologue: 0.5 of 0.8 at k = 100 with 100 and 300 steps. */
-static void test_gain(void)
+TEST(gain)
 {
     struct ss_stack stack = {.fp8_forward_gain = 1.25};
     struct ss_card card = {.gemm_eff_fp8 = 0.8,
@@ -101,14 +101,4 @@ static void test_gain(void)
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_DELAYED, SS_PHASE_F, 100), 1);
     stack.gemm_level = 0.75; /* of any precision */
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_BF16, SS_NO_RECIPE, SS_PHASE_F, 100), 0.75);
-}
-
-SUITE(precision)
-{
-    CU_TestInfo tests[] = {{"rows", test_rows},
-                           {"words", test_words},
-                           {"bytes", test_bytes},
-                           {"gain", test_gain},
-                           CU_TEST_INFO_NULL};
-    return suite_run("precision", NULL, NULL, tests);
 }

@@ -69,7 +69,7 @@ static void check(const char *name, const char *card, const char *want, int gpus
 }
 
 /* Links of a GPU times 25 GB/s (V100 to H200) or 50 GB/s (Blackwell). */
-static void test_switches(void)
+TEST(switches)
 {
     check("topo-dgx2.txt", NULL, "V100-32GB", 16, 8, 6 * 25e9, 100e9 / 8);
     check("topo-h100.txt", NULL, "H100-80GB", 8, 8, 18 * 25e9, 400e9 / 8);
@@ -81,7 +81,7 @@ static void test_switches(void)
 }
 
 /* Clouds' files have neither NVLinks nor names nor rates: the card's. */
-static void test_azure(void)
+TEST(azure)
 {
     struct ss_error e;
     const char *name = "nccl-ndv5.xml";
@@ -125,7 +125,7 @@ static void check_power8(const char *name, double host)
     ss_platform_free(p);
 }
 
-static void test_power8(void)
+TEST(power8)
 {
     const char *name = "topo-power8.txt";
     struct ss_error e;
@@ -137,7 +137,7 @@ static void test_power8(void)
 }
 
 /* NVLinks as the GPU's: 2 x 20 GB/s of a P100, whatever card stands in for it. */
-static void test_stand_in(void)
+TEST(stand_in)
 {
     const char *name = "topo-power8.txt";
     struct ss_error e;
@@ -151,7 +151,7 @@ static void test_stand_in(void)
 
 /* vllm-project/vllm issue 16336: of eight B200 the third is off NVLink. The others have 18 links of 50 GB/s each to a switch, not to
  * each of the six; it has PCIe. */
-static void test_one_off(void)
+TEST(one_off)
 {
     const char *name = "topo-b200-one-off.txt";
     struct ss_error e;
@@ -175,7 +175,7 @@ static void test_one_off(void)
 }
 
 /* NVIDIA/nccl issue 671: the cube of a DGX-1, six links of 25 GB/s a GPU, one or two to each of four others. */
-static void test_cube(void)
+TEST(cube)
 {
     const char *name = "nccl-dgx1v.xml";
     struct ss_error e;
@@ -198,7 +198,7 @@ static void test_cube(void)
     ss_platform_free(p);
 }
 
-static void test_many(void)
+TEST(many)
 {
     static const char *const equal[] = {"topo-h100.txt", "topo-h100.txt", "topo-h100.txt"};
     static const char *const unlike[] = {"nccl-ndv5.xml", "topo-h100.txt", "nccl-ndv5.xml"};
@@ -227,7 +227,7 @@ static void test_many(void)
     ss_platform_free(p);
 }
 
-static void test_unlike(void)
+TEST(unlike)
 {
     static const char *const names[] = {"nccl-a100-4.xml", "lstopo-a100-4-doubled.xml"};
     struct ss_error e;
@@ -260,7 +260,7 @@ static void refuse(const char *text, int line, const char *part)
     CU_ASSERT(e.line == line && strstr(e.message, part) != NULL && e.hint[0] != 0);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     refuse("hello\n", 1, "neither XML");
     refuse("<platform version=\"4.1\"/>", 1, "a platform");
@@ -276,7 +276,7 @@ static void test_refused(void)
 }
 
 /* Two processors with 96 GiB each; the card table has 192 GB. */
-static void test_host_memory(void)
+TEST(host_memory)
 {
     const char *name = "lstopo-v100-4-mesh.xml";
     struct ss_error e;
@@ -288,7 +288,7 @@ static void test_host_memory(void)
 }
 
 /* NICs count that are behind a GPU's own switch, one (PIX) or several (PXB), where there are such. */
-static void test_near_nics(void)
+TEST(near_nics)
 {
     static const char text[] = "\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\n"
                                "GPU0\t X \tNV4\tPIX\tPXB\tSYS\n"
@@ -297,21 +297,4 @@ static void test_near_nics(void)
 
     CU_ASSERT_EQUAL_FATAL(ss_node_facts_topo(text, "topo.txt", &facts, NULL), SS_OK);
     CU_ASSERT(facts.ngpus == 2 && facts.nnics == 2 && facts.listed_nics == 3);
-}
-
-SUITE(import_nodes)
-{
-    CU_TestInfo tests[] = {{"NVSwitches and meshes", test_switches},
-                           {"clouds' files", test_azure},
-                           {"POWER8", test_power8},
-                           {"another card", test_stand_in},
-                           {"one off", test_one_off},
-                           {"cube", test_cube},
-                           {"several nodes", test_many},
-                           {"unlike nodes", test_unlike},
-                           {"host memory", test_host_memory},
-                           {"near NICs", test_near_nics},
-                           {"damaged and other files", test_refused},
-                           CU_TEST_INFO_NULL};
-    return suite_run("import of nodes", NULL, NULL, tests);
 }

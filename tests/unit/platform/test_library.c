@@ -17,7 +17,7 @@ static void row(const double got[SS_LATENCY_COUNT], double once, double near, do
 }
 
 /* src/graph/tuning.cc of NVIDIA/nccl at 5067397 */
-static void test_nccl(void)
+TEST(nccl)
 {
     const struct ss_library l = library_named("nccl");
     const struct ss_protocol_facts *p = l.protocol;
@@ -38,7 +38,7 @@ static void test_nccl(void)
 }
 
 /* src/graph/tuning.cc of ROCm/rccl at 0cbce2a, tuning_model_5 */
-static void test_rccl(void)
+TEST(rccl)
 {
     const struct ss_library l = library_named("rccl");
     CU_ASSERT_STRING_EQUAL(l.name, "RCCL");
@@ -53,7 +53,7 @@ static void test_rccl(void)
 #define SIMPLE "<protocol name='Simple' line='1' data='1' ring='1us 2us 3us' tree='1us 2us 3us'/>\n"
 #define BODY(more) ROOT ">\n" SIMPLE more "</library>"
 
-static void test_errors(void)
+TEST(errors)
 {
     static const struct {
         const char *text;
@@ -116,7 +116,7 @@ static void test_errors(void)
 }
 
 /* Without a word NCCL; a card's word, and beside it the platform's own. */
-static void test_named(void)
+TEST(named)
 {
     static const char variant[] =
         "<platform version='4.1'><zone id='v' routing='None'><prop id='ss.base' value='v100'/>\n"
@@ -147,14 +147,4 @@ static void test_named(void)
     CU_ASSERT_EQUAL(err.line, 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "ss.library"));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "rccl"));
-}
-
-SUITE(library)
-{
-    CU_TestInfo tests[] = {{"NCCL's", test_nccl},
-                           {"RCCL's", test_rccl},
-                           {"errors", test_errors},
-                           {"who names one", test_named},
-                           CU_TEST_INFO_NULL};
-    return suite_run("library", NULL, NULL, tests);
 }

@@ -34,7 +34,7 @@ static char *written(const struct ss_platform *p)
 
 /* Every shipped file has the hosts, links and routes that the program writes of one node, and names a card for the rest;
  * two nodes of it, written in full, read back to the same platform. */
-static void test_shipped(void)
+TEST(shipped)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(shipped); i++) {
         struct ss_platform *p = load(shipped[i], 0), *one = load(shipped[i], 1), *again = NULL;
@@ -60,7 +60,7 @@ static void test_shipped(void)
 }
 
 /* So does every variant of them, once written in full. */
-static void test_all(void)
+TEST(all)
 {
     char **names = NULL;
     size_t n = 0;
@@ -82,7 +82,7 @@ static void test_all(void)
 }
 
 /* Facts of the cards, from their datasheets. */
-static void test_facts(void)
+TEST(facts)
 {
     static const struct {
         const char *name;
@@ -138,7 +138,7 @@ static char *route_text(const struct ss_platform *p, int src, int dst)
     return text;
 }
 
-static void test_routes(void)
+TEST(routes)
 {
     struct ss_platform *p = load("h800", 40); /* two groups of leaves: 32 and 8 nodes */
 
@@ -163,7 +163,7 @@ static void test_routes(void)
 }
 
 /* Names, kinds and values of all links: each name once, values as the file's. */
-static void test_links(void)
+TEST(links)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(shipped); i++) {
         struct ss_platform *p = load(shipped[i], 3);
@@ -187,7 +187,7 @@ static void test_links(void)
     }
 }
 
-static void test_size(void)
+TEST(size)
 {
     struct ss_platform_options options = {.nodes = 131073};
     struct ss_platform *p = NULL;
@@ -208,7 +208,7 @@ static void test_size(void)
 }
 
 /* Four GPUs on two NICs: the pair shares a link, and NVLink stays inside the node. */
-static void test_shared_nics(void)
+TEST(shared_nics)
 {
     struct ss_platform *p = load("a100", 2), *q = NULL;
     char *text;
@@ -227,7 +227,7 @@ static void test_shared_nics(void)
     ss_platform_free(p);
 }
 
-static void test_set(void)
+TEST(set)
 {
     struct ss_platform *p = load("h800", 4);
     uint64_t before = ss_platform_hash(p), last = before;
@@ -292,7 +292,7 @@ static void test_set(void)
     ss_platform_free(p);
 }
 
-static void test_hash(void)
+TEST(hash)
 {
     struct ss_platform *p = load("h800", 2), *q = load("h800", 3), *r = load("h100", 2);
     char *text;
@@ -355,7 +355,7 @@ static void check_again(struct ss_platform *p, const char *card, int gpus, int n
     ss_platform_free(q);
 }
 
-static void test_hwloc(void)
+TEST(hwloc)
 {
     struct ss_platform *p = import("h100-8", SS_OK, "no NVLink matrix");
 
@@ -377,7 +377,7 @@ static void test_hwloc(void)
     import("missing", SS_ERR_IO, "");
 }
 
-static void test_hwloc_damaged(void)
+TEST(hwloc_damaged)
 {
     char path[512], *text = NULL;
     size_t len = 0;
@@ -407,7 +407,7 @@ static void test_hwloc_damaged(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(e.hint, "lstopo"));
 }
 
-static void test_card_names(void)
+TEST(card_names)
 {
     static const struct {
         const char *model, *card;
@@ -429,22 +429,4 @@ static void test_card_names(void)
         CU_ASSERT_EQUAL(ss_card_is_named(exact, names[i].card), names[i].is);
         free(exact);
     }
-}
-
-SUITE(platform)
-{
-    CU_TestInfo tests[] = {{"shipped files", test_shipped},
-                           {"all platforms", test_all},
-                           {"facts of the cards", test_facts},
-                           {"routes", test_routes},
-                           {"links", test_links},
-                           {"size", test_size},
-                           {"shared NICs", test_shared_nics},
-                           {"what-ifs", test_set},
-                           {"hash", test_hash},
-                           {"import of hwloc files", test_hwloc},
-                           {"damaged hwloc files", test_hwloc_damaged},
-                           {"names of cards", test_card_names},
-                           CU_TEST_INFO_NULL};
-    return suite_run("platform", NULL, NULL, tests);
 }

@@ -250,7 +250,7 @@ static const struct damage foreign_damages[] = {
      "<prop id=\"ss.kernel_latency\" value=\"2ms\"", SS_ERR_INPUT, "ss.kernel_latency", "outside 0s to 1ms"},
 };
 
-static void test_foreign_damage(void)
+TEST(foreign_damage)
 {
     struct ss_platform_options options = {.asker = ask};
     char *good = good_text();
@@ -278,7 +278,7 @@ static void test_foreign_damage(void)
 }
 
 /* Whole files rather than one changed place. */
-static void test_other_damage(void)
+TEST(other_damage)
 {
 #define HEAD "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n"
 #define TAIL "</zone></platform>\n"
@@ -325,7 +325,7 @@ static void test_other_damage(void)
 }
 
 /* A file cut anywhere is refused, with a line. */
-static void test_truncated(void)
+TEST(truncated)
 {
     struct ss_platform_options options = {.asker = ask};
     char *text = good_text();
@@ -392,7 +392,7 @@ static const struct damage template_damages[] = {
      "unknown prop"},
 };
 
-static void test_template_damage(void)
+TEST(template_damage)
 {
     struct ss_platform_options options = {.nodes = 2};
     struct ss_platform *p = NULL;
@@ -415,7 +415,7 @@ static void test_template_damage(void)
 
 /* ---- a good foreign file ---- */
 
-static void test_foreign(void)
+TEST(foreign)
 {
     struct ss_platform_options options = {.asker = ask}, three = {.nodes = 3, .asker = ask},
                                one = {.nodes = 1, .asker = ask};
@@ -460,7 +460,7 @@ static void test_foreign(void)
 }
 
 /* Too many GPUs for routes one by one: said before anything is asked. */
-static void test_foreign_size(void)
+TEST(foreign_size)
 {
     static const struct damage slow = {
         .what = "slow", .code = SS_ERR_UNSUPPORTED, .mark = "<zone", .part = "too slow"};
@@ -516,7 +516,7 @@ static int ask_flat(const char *file, int npairs, const char *const (*hosts)[2],
 }
 
 /* Written flat, a foreign platform reads back with the same links and routes. */
-static void test_foreign_written(void)
+TEST(foreign_written)
 {
     struct ss_platform_options options = {.asker = ask}, flat = {.asker = ask_flat};
     char *good = good_text(), *text = NULL;
@@ -552,7 +552,7 @@ static void test_foreign_written(void)
 }
 
 /* More links and hops than memory can hold: an error with the file, and nothing is added. */
-static void test_foreign_without_room(void)
+TEST(foreign_without_room)
 {
     struct ss_foreign_route route = {.first = 7};
     struct ss_foreign kept = {.ngpus = 1, .routes = &route, .nlinks = -2, .npool = SIZE_MAX - 1};
@@ -566,18 +566,4 @@ static void test_foreign_without_room(void)
     CU_ASSERT_EQUAL(ss_foreign_store(&r, 0, 0, &one), SS_ERR_NOMEM);
     CU_ASSERT_EQUAL(route.first, 7);
     CU_ASSERT_STRING_EQUAL(e.message, "out of memory");
-}
-
-SUITE(platform_damage)
-{
-    CU_TestInfo tests[] = {{"foreign file", test_foreign},
-                           {"foreign file written", test_foreign_written},
-                           {"many GPUs", test_foreign_size},
-                           {"damaged foreign files", test_foreign_damage},
-                           {"foreign file without room", test_foreign_without_room},
-                           {"other damage", test_other_damage},
-                           {"cut at every byte", test_truncated},
-                           {"damaged templates", test_template_damage},
-                           CU_TEST_INFO_NULL};
-    return suite_run("platform damage", NULL, NULL, tests);
 }

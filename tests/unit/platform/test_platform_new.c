@@ -100,7 +100,7 @@ static int links_between(const struct ss_platform *p, int n, int m)
 }
 
 /* 16 nodes, 4 a leaf, 2 spines: a node's way is up and down, by way of a spine to another leaf; with NICs two links more. */
-static void test_fat_tree(void)
+TEST(fat_tree)
 {
     struct ss_new_cluster c = {.name = "x/mine.xml",
                                .card = "h100",
@@ -141,7 +141,7 @@ static void test_fat_tree(void)
 }
 
 /* 4 groups of 4 routers of 2 nodes. Router j of a group leads to group j: 3 hops between routers at most. */
-static void test_dragonfly(void)
+TEST(dragonfly)
 {
     struct ss_new_cluster c = {
         .name = "d", .card = "h100", .nodes = 32, .nics_per_node = -1, .network = SS_NETWORK_DRAGONFLY};
@@ -161,7 +161,7 @@ static void test_dragonfly(void)
 }
 
 /* Rails: the written file is a template; every route is SimGrid's on the same cluster in full. */
-static void test_rails(void)
+TEST(rails)
 {
     struct ss_new_cluster c = {.name = "r",
                                .card = "a100",
@@ -212,7 +212,7 @@ static void refuse_new(struct ss_new_cluster c, int code, const char *part)
     fclose(out);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_new_cluster c = {.card = "h100", .nodes = 10, .nics_per_node = -1, .nodes_per_leaf = 4};
 
@@ -236,7 +236,7 @@ static void test_refused(void)
 
 /* A node of the MI300X is eight GPUs with links of 64 GB/s between each two: a new cluster of the card is one, too. --nvlink is what a
  * GPU has in all: 192 GB/s to three others are 64 to each. */
-static void test_mesh(void)
+TEST(mesh)
 {
     struct ss_new_cluster c = {.card = "mi300x", .nodes = 2, .nics_per_node = -1, .name = "m"};
     char path[64];
@@ -278,7 +278,7 @@ static void test_mesh(void)
     "<cluster id=\"c\" prefix=\"g\" suffix=\"\" radical=\"0-15\" speed=\"1Gf\" bw=\"10GBps\" lat=\"1us\" "
 
 /* Hosts that are GPUs: SimGrid's routes as they are. */
-static void test_users_files(void)
+TEST(users_files)
 {
     static const char *const kinds[] = {"FAT_TREE\" topo_parameters=\"2;4,4;1,2;1,2\"",
                                         "DRAGONFLY\" topo_parameters=\"2,1;2,1;2,3;2\"",
@@ -326,7 +326,7 @@ static void refuse_file(const char *body, int line, const char *part)
     ss_platform_free(p);
 }
 
-static void test_bad_files(void)
+TEST(bad_files)
 {
     refuse_file(CLUSTER "topology=\"TORUS\"/>", 6, "topo_parameters=\"\" of a TORUS");
     refuse_file(CLUSTER "topology=\"TORUS\" topo_parameters=\"4,3\"/>", 6, "make 12 hosts");
@@ -338,17 +338,4 @@ static void test_bad_files(void)
                 "topology=\"TORUS\" topo_parameters=\"4,4\"/>",
                 6, "missing prop \"ss.fabric.bandwidth\"");
     refuse_file("<prop id=\"ss.hosts\" value=\"racks\"/>" CLUSTER "/>", 6, "racks");
-}
-
-SUITE(platform_new)
-{
-    CU_TestInfo tests[] = {{"fat tree", test_fat_tree},
-                           {"dragonfly", test_dragonfly},
-                           {"rails", test_rails},
-                           {"meshes", test_mesh},
-                           {"sizes that make no fabric", test_refused},
-                           {"SimGrid's clusters of GPUs", test_users_files},
-                           {"files that are wrong", test_bad_files},
-                           CU_TEST_INFO_NULL};
-    return suite_run("new platforms", NULL, NULL, tests);
 }

@@ -10,7 +10,7 @@
 
 static const char *const shipped[] = {"a100", "h100", "h20", "h800", "v100", "v100-32g"};
 
-static void test_probe(void)
+TEST(probe)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(shipped); i++) {
         struct ss_error e = {0};
@@ -95,7 +95,7 @@ static void compare(const struct ss_platform *p)
     ss_platform_free(asked);
 }
 
-static void test_templates(void)
+TEST(templates)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(shipped); i++)
         for (int nodes = 1; nodes <= 4; nodes++) {
@@ -117,7 +117,7 @@ static void test_templates(void)
 }
 
 /* Two <cluster>s with a wire between them: the links that SimGrid makes up are found by their names. */
-static void test_clusters(void)
+TEST(clusters)
 {
     struct ss_platform_options options = {.nodes = 1}, ask = {.asker = ss_simgrid_ask_routes};
     struct ss_platform *card = NULL, *p = NULL;
@@ -182,7 +182,7 @@ static int load_text(const char *text, const struct ss_platform_options *options
 
 /* A file that was written for SimGrid alone: cabinets below a backbone, older names, settings of the kernel, a route that
  * passes the zones' own, and two hosts that only the third reaches. */
-static void test_plain(void)
+TEST(plain)
 {
     static const char text[] =
         "<platform version=\"4.1\"><config id=\"c\"><prop id=\"network/model\" value=\"CM02\"/></config>\n"
@@ -236,14 +236,4 @@ static void test_plain(void)
     o.card = "h100";
     CU_ASSERT_EQUAL(ss_platform_load("h100", &o, &p, &e), SS_OK);
     ss_platform_free(p);
-}
-
-SUITE(platform_simgrid)
-{
-    CU_TestInfo tests[] = {{"shipped files load", test_probe},
-                           {"routes of templates", test_templates},
-                           {"clusters of a foreign file", test_clusters},
-                           {"a file for SimGrid alone", test_plain},
-                           CU_TEST_INFO_NULL};
-    return suite_run("platform and SimGrid", NULL, NULL, tests);
 }

@@ -20,7 +20,7 @@ static int parse(const char *text, struct ss_platform **p, struct ss_error *err)
     return ss_platform_parse(text, strlen(text), "dir/mine.xml", &options, p, err);
 }
 
-static void test_difference(void)
+TEST(difference)
 {
     static const char text[] =
         ZONE(PROP("ss.base", "h100") PROP("ss.card", "Mine") PROP("ss.hbm.bandwidth", "2TBps")
@@ -46,7 +46,7 @@ static void test_difference(void)
 }
 
 /* As many nodes as are asked for, of its own size; what is too many is the fault of no other file. */
-static void test_nodes(void)
+TEST(nodes)
 {
     static const char small[] =
         ZONE(PROP("ss.base", "h100") PROP("ss.gpus_per_node", "4") PROP("ss.nics_per_node", "4"));
@@ -66,7 +66,7 @@ static void test_nodes(void)
 }
 
 /* What is written is a whole template, equal to the difference. */
-static void test_written(void)
+TEST(written)
 {
     struct ss_platform *p, *again;
     struct ss_error err;
@@ -87,7 +87,7 @@ static void test_written(void)
     free(text);
 }
 
-static void test_mistakes(void)
+TEST(mistakes)
 {
     static const struct {
         const char *text;
@@ -124,7 +124,7 @@ static void test_mistakes(void)
     }
 }
 
-static void test_circle(void)
+TEST(circle)
 {
     char path[] = "/tmp/stepsim-variant-XXXXXX.xml", text[512];
     struct ss_platform *p;
@@ -161,7 +161,7 @@ static void check_part(const char *name, int gpus, int nics)
     ss_platform_free(p);
 }
 
-static void test_part_of_a_node(void)
+TEST(part_of_a_node)
 {
     struct ss_platform_options options = {.gpus_per_node = 9};
     struct ss_platform *p;
@@ -178,7 +178,7 @@ static void test_part_of_a_node(void)
 }
 
 /* GB200 NVL72: trays of 4 GPUs and NICs; 64 of them are four domains of 16, for four racks of 18 do not divide into 64. */
-static void test_nvlink_domains(void)
+TEST(nvlink_domains)
 {
     static const struct {
         int nodes, gpus, want_nodes, want_gpus, want_nics;
@@ -206,17 +206,4 @@ static void test_nvlink_domains(void)
         CU_ASSERT_EQUAL(ss_platform_card(p)->host_step, 109e9);
         ss_platform_free(p);
     }
-}
-
-SUITE(platform_variant)
-{
-    CU_TestInfo tests[] = {{"difference", test_difference},
-                           {"written", test_written},
-                           {"mistakes", test_mistakes},
-                           {"circle", test_circle},
-                           {"nodes", test_nodes},
-                           {"part of a node", test_part_of_a_node},
-                           {"NVLink domains", test_nvlink_domains},
-                           CU_TEST_INFO_NULL};
-    return suite_run("platform variant", NULL, NULL, tests);
 }

@@ -55,7 +55,7 @@ static void expect(const struct ss_program *p, const char *what, const char *che
         make_free(p);                                                                                        \
     } while (0)
 
-static void test_good(void)
+TEST(good)
 {
     WRONG((void)0, NULL, NULL);
     /* 1 s, 1e6 B at 1e9 B/s and 1 us, 2 s, then the collective: 1 us and 1e6 B */
@@ -66,7 +66,7 @@ static void test_good(void)
     make_free(p);
 }
 
-static void test_network(void)
+TEST(network)
 {
     static const char *const link = "link 0 has no positive bandwidth",
                              *const weight = "path 0 has no positive weight on link 0";
@@ -89,7 +89,7 @@ static void test_network(void)
     WRONG(p->memory_overhead_factor = NAN, "memory overhead factor", NULL);
 }
 
-static void test_channels(void)
+TEST(channels)
 {
     static const char *const range = "channel 0 has a latency or SM share out of range";
     WRONG(p->channels[0].from = 2, "channel 0 goes from class 2 to class 1",
@@ -110,7 +110,7 @@ static void test_channels(void)
     make_free(p);
 }
 
-static void test_collectives(void)
+TEST(collectives)
 {
     static const char *const range = "collective 0 has a label or SM share out of range",
                              *const flow = "collective 0 phase 0 flow 0",
@@ -134,7 +134,7 @@ static void test_collectives(void)
           "that is not its own");
 }
 
-static void test_events(void)
+TEST(events)
 {
     static const char *const event = "of template F0 has a kind, index or amount that is not valid",
                              *const own = "that is not its own";
@@ -160,7 +160,7 @@ static void test_events(void)
     WRONG(p->templates[0].events[6].amount = 200, "", NULL); /* more is freed than there is */
 }
 
-static void test_classes(void)
+TEST(classes)
 {
     static const char *const slots = "class 0 has an invalid number of slots or streams",
                              *const loop = "class 0 has a loop of slots that it does not have";
@@ -192,7 +192,7 @@ static void test_classes(void)
 }
 
 /* A count without its array, and one below zero. */
-static void test_arrays(void)
+TEST(arrays)
 {
 #define WITHOUT(array, count)                                                                                \
     for (int i = 0; i < 2; i++) {                                                                            \
@@ -214,13 +214,4 @@ static void test_arrays(void)
     WITHOUT(channels, nchannels)
     WITHOUT(collectives, ncollectives)
     WITHOUT(classes, nclasses)
-}
-
-SUITE(program_damage)
-{
-    CU_TestInfo tests[] = {
-        {"nothing is wrong", test_good},    {"network", test_network}, {"channels", test_channels},
-        {"collectives", test_collectives},  {"events", test_events},   {"classes", test_classes},
-        {"counts and arrays", test_arrays}, CU_TEST_INFO_NULL};
-    return suite_run("program_damage", NULL, NULL, tests);
 }

@@ -129,7 +129,7 @@ static void round_trip(struct fixture *f)
 }
 
 /* A collective that is named as those without a name are written does not take the key of another one. */
-static void test_names_like_keys(void)
+TEST(names_like_keys)
 {
     struct ss_error err = {0};
     struct fixture *f = fixture_make("1f1b", 2, 1, 2, 1, FIXTURE_DP);
@@ -149,7 +149,7 @@ static void test_names_like_keys(void)
     fixture_free(f);
 }
 
-static void test_round_trip(void)
+TEST(round_trip)
 {
     round_trip(fixture_make("1f1b", 1, 1, 2, 1, FIXTURE_DP | FIXTURE_EXTRA));
     round_trip(fixture_make("1f1b", 4, 1, 8, 1, FIXTURE_DP | FIXTURE_EXTRA));
@@ -186,7 +186,7 @@ static const char hand_written[] =
     "    compute 1s recompute\n    compute 2s recompute\n"
     "}\n";
 
-static void test_hand_written(void)
+TEST(hand_written)
 {
     struct ss_error err = {0};
     struct ss_program *p = parse(hand_written, &err);
@@ -231,7 +231,7 @@ static void test_hand_written(void)
 }
 
 /* A mix that is all one label has its name. A collective's name is its key where it is no other's and not like one that is made. */
-static void test_keys(void)
+TEST(keys)
 {
     struct ss_error err = {0};
     struct ss_program *p = parse(
@@ -251,7 +251,7 @@ static void test_keys(void)
     ss_program_free(p);
 }
 
-static void test_text_errors(void)
+TEST(text_errors)
 {
     static const struct {
         const char *text;
@@ -351,7 +351,7 @@ static void expect_check(const char *text, int code, int line, const char *words
 }
 
 /* Tags tell the channels between two classes apart, in whatever order they stand. */
-static void test_tags(void)
+TEST(tags)
 {
     expect_check(TWO_CLASSES("compute 1ms\n", "compute 1ms\n") "channel h from a to b path p tag 1\n"
                                                                "channel i from a to b path p tag 2\n"
@@ -371,7 +371,7 @@ static void test_tags(void)
                  SS_ERR_INPUT, 20, "two channels from a to b have tag 2", NULL);
 }
 
-static void test_deadlocks(void)
+TEST(deadlocks)
 {
     /* Each wants to be given first. The first class line is 10 lines down. */
     expect_check(TWO_CLASSES("recv g\nwait-recv g\nsend f 1B\n", "recv f\nwait-recv f\nsend g 1B\n"),
@@ -403,7 +403,7 @@ static void test_deadlocks(void)
         0, NULL, NULL);
 }
 
-static void test_check_errors(void)
+TEST(check_errors)
 {
     expect_check(TWO_CLASSES("send f 1B\n", "compute 1s\n"), SS_ERR_INPUT, 3, "1 sends meet 0 receives",
                  NULL);
@@ -449,7 +449,7 @@ static void damage_double(struct ss_program *p, double *field, double value)
     *field = old;
 }
 
-static void test_check_ranges(void)
+TEST(check_ranges)
 {
     struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP | FIXTURE_EXTRA);
     struct ss_program *p = lower(f);
@@ -484,19 +484,4 @@ static void test_check_ranges(void)
     CU_ASSERT_STRING_EQUAL(ss_event_name(SS_EV_WAIT_RECV), "wait-recv");
     CU_ASSERT_STRING_EQUAL(ss_event_name(-1), "?");
     ss_program_free(NULL);
-}
-
-SUITE(program_text)
-{
-    CU_TestInfo tests[] = {{"text round trip", test_round_trip},
-                           {"names like keys", test_names_like_keys},
-                           {"hand-written text", test_hand_written},
-                           {"keys of the text", test_keys},
-                           {"errors in the text", test_text_errors},
-                           {"tags of channels", test_tags},
-                           {"deadlocks", test_deadlocks},
-                           {"errors of the check", test_check_errors},
-                           {"ranges of the check", test_check_ranges},
-                           CU_TEST_INFO_NULL};
-    return suite_run("program text", NULL, NULL, tests);
 }

@@ -36,7 +36,7 @@ static struct drawn drawn_of(struct ss_program *p)
  * docs/guide/examples/two-ranks.prog: 126 ms on 900 px from x = 128 on, a class from y = 78 on: 24 px of computation and lanes of 9 px
  * for its sends and collectives, 1 px between them and 10 px to the next class. A wait is 6 px shorter at both sides.
  */
-static void test_gantt(void)
+TEST(gantt)
 {
     struct drawn d = drawn_of(example());
 
@@ -55,7 +55,7 @@ static void test_gantt(void)
  * DejaVu Sans has "a" of 0.61, a space of 0.32 of the size: of 100 px in size 11 four words of three letters (20.13 px and 3.52 between)
  * stand on a line, 91.1 px, and a fifth on the next one, 14 px lower; a word alone is not cut.
  */
-static void test_lines(void)
+TEST(lines)
 {
     char *text = NULL;
     size_t size;
@@ -73,7 +73,7 @@ static void test_lines(void)
 }
 
 /* 900 ms on 900 px; what is narrower than 3 px is one box. x works 0.5 + 0.5 ms, is idle for 0.4 ms and works 1 ms: 2 of 2.4 ms. */
-static void test_gantt_merges_what_is_narrow(void)
+TEST(gantt_merges_what_is_narrow)
 {
     struct drawn d = drawn_of(parse("program narrow\npath none\nchannel m from y to x path none\n"
                                     "class x {\nslot a {\ncompute 0.5ms\ncompute 0.5ms\n}\n"
@@ -88,7 +88,7 @@ static void test_gantt_merges_what_is_narrow(void)
 }
 
 /* Where there are very many classes, each stage has one row. */
-static void test_gantt_of_many_classes(void)
+TEST(gantt_of_many_classes)
 {
     char text[8192] = "program many\n";
 
@@ -103,7 +103,7 @@ static void test_gantt_of_many_classes(void)
 
 /* Boxes of a window of a hundredth are a hundredth: 2 classes of 1 slot have less than one there; else 5 are more than 1, and the six
  * lanes share it. */
-static void test_room_of_a_window(void)
+TEST(room_of_a_window)
 {
     struct ss_program *p = example();
     struct ss_record_book b;
@@ -119,7 +119,7 @@ static void test_room_of_a_window(void)
 
 /* The highest peak, 160 MB, is at 1/1.04 of the panel's 96 px above y = 180: 100 MB are 57.69 px. 126 ms are 920 px in 1,500 parts
  * from x = 92 on: 16 ms lie in part 190, at 208.53 px. */
-static void test_memory(void)
+TEST(memory)
 {
     struct drawn d = drawn_of(example());
 
@@ -132,7 +132,7 @@ static void test_memory(void)
 }
 
 /* 10 units on 900 px from x = 48 on; a rank's row is 16 px. Its number stands in the middle of a slot. */
-static void test_schedules(void)
+TEST(schedules)
 {
     struct ss_slot_time slots[] = {{0, SS_PHASE_F, 0, 0, -1, -1, 0, 1}, {1, SS_PHASE_F, 0, 7, -1, -1, 1, 2}};
     struct ss_schedule_strip strip = {
@@ -153,7 +153,7 @@ static void test_schedules(void)
 }
 
 /* Two columns a unit: rank 1 begins when rank 0 is through with F0, and rank 0 goes back when rank 1 is. */
-static void test_schedule_in_letters(void)
+TEST(schedule_in_letters)
 {
     const struct ss_schedule_view view = {.width = 80, .times = {1, 1, 1}};
     const struct ss_schedule_params params = {.stages = 2, .chunks = 1, .microbatches = 2};
@@ -173,7 +173,7 @@ static void test_schedule_in_letters(void)
 }
 
 /* Each way of the cable moves two messages of 5 MB and 4 MB of the reduction, at 1 GB/s in 14 of 126 ms. */
-static void test_network(void)
+TEST(network)
 {
     struct drawn d = drawn_of(example());
 
@@ -188,7 +188,7 @@ static void test_network(void)
 }
 
 /* Two reductions of classes by themselves, each on its own link: 4 MB and 2 MB. */
-static void test_network_of_collectives(void)
+TEST(network_of_collectives)
 {
     struct drawn d = drawn_of(
         parse("program own\nlink l.a bandwidth 1GBps\nlink l.b bandwidth 1GBps\npath a l.a\npath b l.b\n"
@@ -205,7 +205,7 @@ static void test_network_of_collectives(void)
 
 /* A rank of F and B 100 times: 1 ms and 2 ms. The period is two slots, and the fold shows one period in the middle, and one before
  * and behind because nothing warms up: 0 to 3 ms, 147 to 150 ms, 297 to 300 ms. */
-static void test_fold(void)
+TEST(fold)
 {
     char *text = NULL;
     size_t size;
@@ -255,7 +255,7 @@ static void test_fold(void)
 }
 
 /* What does not repeat is not folded: all forwards before all backwards. */
-static void test_no_fold(void)
+TEST(no_fold)
 {
     char text[8192] = "program all\npath none\nclass x {\n";
     struct ss_fold fold;
@@ -272,7 +272,7 @@ static void test_no_fold(void)
 }
 
 /* A pair is its two halves: the forward of microbatch 3 and the backward of 1, 90 px each of 2 of 10 units. */
-static void test_pair(void)
+TEST(pair)
 {
     struct ss_slot_time slots[] = {{0, SS_PHASE_FB, 0, 3, 0, 1, 0, 2}};
     struct ss_schedule_strip strip = {
@@ -288,23 +288,4 @@ static void test_pair(void)
               "<rect class=\"b\" x=\"138\" y=\"98\" width=\"90\" height=\"16\" fill=\"#ef963e\"/>\n"
               "<text x=\"183\" y=\"109.5\" class=\"n k\">1</text>\n");
     free(text);
-}
-
-SUITE(charts)
-{
-    CU_TestInfo tests[] = {{"gantt", test_gantt},
-                           {"lines", test_lines},
-                           {"gantt merges what is narrow", test_gantt_merges_what_is_narrow},
-                           {"gantt of many classes", test_gantt_of_many_classes},
-                           {"room of a window", test_room_of_a_window},
-                           {"memory", test_memory},
-                           {"schedules", test_schedules},
-                           {"a schedule in letters", test_schedule_in_letters},
-                           {"network", test_network},
-                           {"network of collectives", test_network_of_collectives},
-                           {"fold", test_fold},
-                           {"no fold", test_no_fold},
-                           {"pair", test_pair},
-                           CU_TEST_INFO_NULL};
-    return suite_run("charts", NULL, NULL, tests);
 }

@@ -58,7 +58,7 @@ static void check_picture(const struct ss_platform *p, const char *const *parts)
 }
 
 /* Two nodes on rails: a NVLink switch each, eight leaves, and no spine, which no route takes. */
-static void test_rails(void)
+TEST(rails)
 {
     static const char *const parts[] = {">node 1<", ">NIC 400 Gb/s (50 GB/s)<", ">NVLink 450 GB/s<", NULL};
     struct ss_platform *p = load("h100", 2);
@@ -78,7 +78,7 @@ static void test_rails(void)
 }
 
 /* 70 nodes, 32 a leaf: two whole groups and one of 6; of 3 x 8 leaves those of two nodes are drawn. */
-static void test_many(void)
+TEST(many)
 {
     static const char *const parts[] = {">64 nodes of 8 GPUs<",          ">6 nodes of 8 GPUs<",
                                         ">leaf: 16 of 24 drawn<",        ">spine<",
@@ -103,7 +103,7 @@ static void test_many(void)
     ss_platform_free(p);
 }
 
-static void test_mesh(void)
+TEST(mesh)
 {
     struct ss_platform *p = load("v100", 2);
     struct ss_drawing d;
@@ -175,7 +175,7 @@ static void write_dragonfly(FILE *out)
     fputs("</zone></platform>\n", out);
 }
 
-static void test_dragonfly(void)
+TEST(dragonfly)
 {
     char path[] = "/tmp/stepsim-drawing-XXXXXX.xml";
     int fd = mkstemps(path, 4);
@@ -215,7 +215,7 @@ static void draw_new(const struct ss_new_cluster *cluster, struct ss_drawing *d,
 }
 
 /* 16 nodes, four a leaf, half of the way up: a port a node, four leaves, each joined to two spines. */
-static void test_new_fat_tree(void)
+TEST(new_fat_tree)
 {
     const struct ss_new_cluster cluster = {.name = "t",
                                            .card = "h100",
@@ -238,7 +238,7 @@ static void test_new_fat_tree(void)
 }
 
 /* Three groups of three routers with two nodes each: a router has two links to each other one of its group, three join two groups. */
-static void test_new_dragonfly(void)
+TEST(new_dragonfly)
 {
     const struct ss_new_cluster cluster = {.name = "d",
                                            .card = "h100",
@@ -262,7 +262,7 @@ static void test_new_dragonfly(void)
 }
 
 /* Rails of 40 nodes, 32 a leaf, at half the rate above: an uplink is 32 x 50 / 2 GB/s. */
-static void test_new_rails(void)
+TEST(new_rails)
 {
     const struct ss_new_cluster cluster = {
         .name = "r", .card = "h100", .nodes = 40, .nics_per_node = -1, .oversubscription = 2};
@@ -275,17 +275,4 @@ static void test_new_rails(void)
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_UPLINK, 32 * 50e9 / 2), 16);
     ss_drawing_free(&d);
     ss_platform_free(p);
-}
-
-SUITE(drawing)
-{
-    CU_TestInfo tests[] = {{"rails", test_rails},
-                           {"many nodes", test_many},
-                           {"mesh", test_mesh},
-                           {"dragonfly", test_dragonfly},
-                           {"new fat tree", test_new_fat_tree},
-                           {"new dragonfly", test_new_dragonfly},
-                           {"new rails", test_new_rails},
-                           CU_TEST_INFO_NULL};
-    return suite_run("drawing", NULL, NULL, tests);
 }

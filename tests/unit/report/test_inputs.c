@@ -48,7 +48,7 @@ static void change_field(struct ss_job *job, const struct field *f)
     }
 }
 
-static void test_every_field(void)
+TEST(every_field)
 {
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
     struct scale_job s;
@@ -87,7 +87,7 @@ static void change(struct ss_model *m, const struct ss_model_field *f)
     }
 }
 
-static void test_model(void)
+TEST(model)
 {
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
     struct scale_job s;
@@ -119,7 +119,7 @@ static const char *flag_of(struct ss_plan *plan, const struct ss_job *job, const
     return json_string_value(json_object_get(json_object_get(*inputs, "flags"), key));
 }
 
-static void test_layers(void)
+TEST(layers)
 {
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
     struct scale_job s;
@@ -166,7 +166,7 @@ static char *write_run(const struct ss_run *run, struct ss_cache *cache)
 
 /* Model, stack and platform are kept as text. A document with them is the same; of another job, what is as before is taken, the rest
  * is kept beside it. */
-static void test_kept(void)
+TEST(kept)
 {
     static const struct {
         const char *text;
@@ -198,14 +198,4 @@ static void test_kept(void)
         scale_close(&s);
     }
     ss_cache_close(cache);
-}
-
-SUITE(inputs)
-{
-    CU_TestInfo tests[] = {{"every field of a job", test_every_field},
-                           {"every field of a model", test_model},
-                           {"layers", test_layers},
-                           {"parts that are kept", test_kept},
-                           CU_TEST_INFO_NULL};
-    return suite_run("inputs", NULL, NULL, tests);
 }

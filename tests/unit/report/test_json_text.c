@@ -29,7 +29,7 @@ static int same(json_t *document)
     return equal;
 }
 
-static void test_numbers(void)
+TEST(numbers)
 {
     static const double reals[] = {0,
                                    -0.0,
@@ -87,7 +87,7 @@ static void test_numbers(void)
     CU_ASSERT(same(all));
 }
 
-static void test_texts(void)
+TEST(texts)
 {
     char each[160] = "", key[160];
     json_t *o = json_object();
@@ -104,7 +104,7 @@ static void test_texts(void)
 }
 
 /* Texts are read eight bytes at a time: each character at each place of texts around that length. */
-static void test_places(void)
+TEST(places)
 {
     json_t *all = json_array();
 
@@ -120,7 +120,7 @@ static void test_places(void)
 }
 
 /* jansson's own look at keys is spared where they are ASCII, and only there. */
-static void test_keys(void)
+TEST(keys)
 {
     static const char *const keys[] = {"plain", "", "tab\t", "M\xc3\xbcnchen", "\xff", "half \xc3"};
 
@@ -133,7 +133,7 @@ static void test_keys(void)
     }
 }
 
-static void test_shapes(void)
+TEST(shapes)
 {
     CU_ASSERT(same(json_object()));
     CU_ASSERT(same(json_array()));
@@ -142,7 +142,7 @@ static void test_shapes(void)
 }
 
 /* A document that something is missing of is written by no byte. */
-static void test_no_half(void)
+TEST(no_half)
 {
     char *got;
     size_t size;
@@ -154,13 +154,4 @@ static void test_no_half(void)
     fclose(out);
     CU_ASSERT_EQUAL(size, 0);
     free(got);
-}
-
-SUITE(json_text)
-{
-    CU_TestInfo tests[] = {
-        {"numbers", test_numbers}, {"texts", test_texts},   {"characters at all places", test_places},
-        {"keys", test_keys},       {"shapes", test_shapes}, {"no half of a document", test_no_half},
-        CU_TEST_INFO_NULL};
-    return suite_run("json_text", NULL, NULL, tests);
 }

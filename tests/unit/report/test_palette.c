@@ -20,7 +20,7 @@ static void apart(const char *a, const char *b, const char *where)
 
 /* Black and white are 100 apart for all; red #ff0000 has L 53.24, a 80.09, b 67.20 (CIE); the red and the green of equal
  * lightness below are one colour for a deuteranope alone. */
-static void test_eyes(void)
+TEST(eyes)
 {
     double lab[3];
 
@@ -34,7 +34,7 @@ static void test_eyes(void)
     CU_ASSERT(distance("#d55575", "#38a971", DEUTERANOPE) < 5);
 }
 
-static void test_legends(void)
+TEST(legends)
 {
     for (int tones = 0; tones < SS_TONES_COUNT; tones++)
         for (int i = 0; i < ss_tones_n((enum ss_tones)tones); i++) {
@@ -55,7 +55,7 @@ static void test_legends(void)
 }
 
 /* Whatever its chunk, a box of a phase is no box of another phase; one of equal colour has another part of the row. */
-static void test_phases(void)
+TEST(phases)
 {
     char a[8], b[8];
     double top, bottom, other_top, other_bottom;
@@ -76,7 +76,7 @@ static void test_phases(void)
 }
 
 /* A legend breaks its line where the next key would be cut; the widths are those of DejaVu Sans, in 1/100 of the size. */
-static void test_legend_wraps(void)
+TEST(legend_wraps)
 {
     struct ss_legend l;
 
@@ -87,14 +87,4 @@ static void test_legend_wraps(void)
     CU_ASSERT_DOUBLE_EQUAL(l.x, 37.91 + 16, 1e-9);
     ss_legend_add(&l, "#000000", "forward");
     CU_ASSERT_DOUBLE_EQUAL(l.y, 50 + SS_LEGEND_LINE, 1e-9);
-}
-
-SUITE(palette)
-{
-    CU_TestInfo tests[] = {{"eyes", test_eyes},
-                           {"legends", test_legends},
-                           {"phases", test_phases},
-                           {"legend_wraps", test_legend_wraps},
-                           CU_TEST_INFO_NULL};
-    return suite_run("palette", NULL, NULL, tests);
 }

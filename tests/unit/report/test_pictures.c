@@ -77,7 +77,7 @@ static const char *next_slot(const char *at, char *out, size_t size)
     return op + 9;
 }
 
-static void test_figure_slot_by_slot(void)
+TEST(figure_slot_by_slot)
 {
     struct ss_program *p = figure();
     struct drawn d = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 0);
@@ -111,7 +111,7 @@ static void test_figure_slot_by_slot(void)
     ss_program_free(p);
 }
 
-static void test_figure_is_the_golden_file(void)
+TEST(figure_is_the_golden_file)
 {
     struct ss_program *p = figure();
     struct drawn d = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 0);
@@ -131,7 +131,7 @@ static void test_figure_is_the_golden_file(void)
 
 /* ---- all pictures ---- */
 
-static void test_engines_draw_the_same(void)
+TEST(engines_draw_the_same)
 {
     struct ss_program *p = example();
     struct drawn native = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 0);
@@ -149,7 +149,7 @@ static void test_engines_draw_the_same(void)
     ss_program_free(p);
 }
 
-static void test_window(void)
+TEST(window)
 {
     struct ss_program *p = example();
     struct drawn d =
@@ -164,7 +164,7 @@ static void test_window(void)
     ss_program_free(p);
 }
 
-static void test_window_behind_the_end(void)
+TEST(window_behind_the_end)
 {
     struct ss_program *p = example();
     struct ss_picture_request request = {.window_start = 1, .window_end = 2};
@@ -178,7 +178,7 @@ static void test_window_behind_the_end(void)
     ss_program_free(p);
 }
 
-static void test_full_disk(void)
+TEST(full_disk)
 {
     struct ss_program *p = example();
     struct ss_timeline *t = NULL;
@@ -206,7 +206,7 @@ static void count(void *ctx, double share)
     *last = share;
 }
 
-static void test_progress_rises_to_the_end(void)
+TEST(progress_rises_to_the_end)
 {
     struct ss_program *p = figure();
     double last = 0;
@@ -219,7 +219,7 @@ static void test_progress_rises_to_the_end(void)
 }
 
 /* Names are text, whatever they hold. */
-static void test_names_are_escaped(void)
+TEST(names_are_escaped)
 {
     static const char text[] =
         "program \"<b>&\\\"</script>\"\nclass \"<i>&\" {\nslot \"</style>\" {\ncompute 1ms\n}\n}\n";
@@ -240,7 +240,7 @@ static void test_names_are_escaped(void)
     ss_program_free(p);
 }
 
-static void test_memory_names_the_peak(void)
+TEST(memory_names_the_peak)
 {
     struct ss_program *p = example();
     struct drawn d = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 0);
@@ -249,19 +249,4 @@ static void test_memory_names_the_peak(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(d.memory, "peak 0.15 GiB at 16.00 ms"));
     drop(&d);
     ss_program_free(p);
-}
-
-SUITE(pictures)
-{
-    CU_TestInfo tests[] = {{"the interleaved figure slot by slot", test_figure_slot_by_slot},
-                           {"the figure is the golden file", test_figure_is_the_golden_file},
-                           {"both engines draw the same", test_engines_draw_the_same},
-                           {"a window", test_window},
-                           {"a window behind the end", test_window_behind_the_end},
-                           {"a full disk", test_full_disk},
-                           {"progress", test_progress_rises_to_the_end},
-                           {"names are escaped", test_names_are_escaped},
-                           {"memory names the peak", test_memory_names_the_peak},
-                           CU_TEST_INFO_NULL};
-    return suite_run("pictures", NULL, NULL, tests);
 }

@@ -101,7 +101,7 @@ static double label_sum(const json_t *o)
     return sum;
 }
 
-static void test_run_has_every_key(void)
+TEST(run_has_every_key)
 {
     static const char *const keys[] = {"schema_version",
                                        "version",
@@ -198,7 +198,7 @@ static int undocumented(const json_t *object, const char *manual)
 }
 
 /* The part of the manual about inputs names what a result says of them. */
-static void test_inputs_are_documented(void)
+TEST(inputs_are_documented)
 {
     const char *argv[COUNT(small) + 2];
     struct ss_report_options opt = {.json = 1};
@@ -224,7 +224,7 @@ static void test_inputs_are_documented(void)
     drop(&m);
 }
 
-static void test_parts_sum_to_the_whole(void)
+TEST(parts_sum_to_the_whole)
 {
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
@@ -272,7 +272,7 @@ static void test_parts_sum_to_the_whole(void)
     drop(&m);
 }
 
-static void test_timers_are_of_the_iteration(void)
+TEST(timers_are_of_the_iteration)
 {
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
@@ -291,7 +291,7 @@ static void test_timers_are_of_the_iteration(void)
 }
 
 /* Layers that wait for the host wait in the slots, not beside them. */
-static void test_timers_of_a_small_model(void)
+TEST(timers_of_a_small_model)
 {
     static const char *const job[] = {"--platform",
                                       "a100",
@@ -328,7 +328,7 @@ static void test_timers_of_a_small_model(void)
     drop(&m);
 }
 
-static void test_a_job_that_does_not_fit_is_complete(void)
+TEST(a_job_that_does_not_fit_is_complete)
 {
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct ss_error err = {0};
@@ -376,7 +376,7 @@ static void check_smallest(const char *words, const struct ss_smallest *found)
 }
 
 /* The layout that it names holds the bytes that it says, and no half of its GPUs has room for all of them: 18 bytes a parameter. */
-static void test_smallest_number_of_gpus(void)
+TEST(smallest_number_of_gpus)
 {
     static const struct {
         const char *words;
@@ -409,7 +409,7 @@ static void test_smallest_number_of_gpus(void)
 }
 
 /* Words of a layout with every flag that may be needed are not cut: 9.5 T parameters, 62 layers on 16 stages, chunks. */
-static void test_smallest_of_long_words(void)
+TEST(smallest_of_long_words)
 {
     static const char words[] =
         "--model kimi-k2 --num-layers 62 --hidden-size 16384 --moe-ffn-hidden-size 8192 "
@@ -432,7 +432,7 @@ static void test_smallest_of_long_words(void)
 
 /* What a fix promises is what a run with its words gives: with a batch, with one that follows from the layout, and in
  * another order of ranks. */
-static void test_fixes_are_checked_by_a_run(void)
+TEST(fixes_are_checked_by_a_run)
 {
     static const char common[] = "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 16384 "
                                  "--use-distributed-optimizer";
@@ -467,7 +467,7 @@ static void test_fixes_are_checked_by_a_run(void)
 }
 
 /* A job with selective recompute is refused no change for it. */
-static void test_fixes_of_a_selective_job(void)
+TEST(fixes_of_a_selective_job)
 {
     static const char *const job[] = {"--platform",
                                       "h800",
@@ -500,7 +500,7 @@ static void test_fixes_of_a_selective_job(void)
     drop(&m);
 }
 
-static void test_plan_lists_all_layers(void)
+TEST(plan_lists_all_layers)
 {
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
@@ -526,7 +526,7 @@ static void test_plan_lists_all_layers(void)
     drop(&m);
 }
 
-static void test_an_error_is_one_object(void)
+TEST(an_error_is_one_object)
 {
     struct ss_error e = {
         .code = SS_ERR_CONFIG, .line = 7, .file = "a\"b.args", .message = "no \xff way", .hint = "x"};
@@ -547,7 +547,7 @@ static void test_an_error_is_one_object(void)
     free(text);
 }
 
-static void test_a_full_disk_is_an_error(void)
+TEST(a_full_disk_is_an_error)
 {
     struct ss_error err = {0};
     FILE *full = fopen("/dev/full", "w");
@@ -562,7 +562,7 @@ static void test_a_full_disk_is_an_error(void)
 
 /* Labels of 1, 2, 3 ... ms, in the order of their enum, as columns: compute and optimizer 1 + 3; tensor, context and expert
  * parallelism 4 + 5 + 6; data parallelism, offload and other 7 + 8 + 13. */
-static void test_text_of_labels(void)
+TEST(text_of_labels)
 {
     struct made m;
     char *text = NULL;
@@ -585,7 +585,7 @@ static void test_text_of_labels(void)
 }
 
 /* A screen has the answer, four of many stages and what else there is; all of it has every stage. */
-static void test_one_screen(void)
+TEST(one_screen)
 {
     struct made m;
 
@@ -624,7 +624,7 @@ static void test_one_screen(void)
 }
 
 /* The page says how many nodes: one has no plural. */
-static void test_page_of_a_node(void)
+TEST(page_of_a_node)
 {
     struct made m;
     char *text = NULL;
@@ -640,7 +640,7 @@ static void test_page_of_a_node(void)
 }
 
 /* However large the time, its unit is there in 32 bytes. */
-static void test_time_has_its_unit(void)
+TEST(time_has_its_unit)
 {
     static const struct {
         double seconds;
@@ -654,27 +654,4 @@ static void test_time_has_its_unit(void)
 
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         CU_ASSERT_STRING_EQUAL(ss_text_time(times[i].seconds, text, sizeof text), times[i].text);
-}
-
-SUITE(report)
-{
-    CU_TestInfo tests[] = {{"run has every key", test_run_has_every_key},
-                           {"inputs are documented", test_inputs_are_documented},
-                           {"parts sum to the whole", test_parts_sum_to_the_whole},
-                           {"timers are of the iteration", test_timers_are_of_the_iteration},
-                           {"timers of a small model", test_timers_of_a_small_model},
-                           {"a job that does not fit is complete", test_a_job_that_does_not_fit_is_complete},
-                           {"fixes of a selective job", test_fixes_of_a_selective_job},
-                           {"smallest number of GPUs", test_smallest_number_of_gpus},
-                           {"smallest number of GPUs: long words", test_smallest_of_long_words},
-                           {"fixes are checked by a run", test_fixes_are_checked_by_a_run},
-                           {"plan lists all layers", test_plan_lists_all_layers},
-                           {"an error is one object", test_an_error_is_one_object},
-                           {"a full disk is an error", test_a_full_disk_is_an_error},
-                           {"text of labels", test_text_of_labels},
-                           {"one screen, and all of it", test_one_screen},
-                           {"page of a node", test_page_of_a_node},
-                           {"a time has its unit", test_time_has_its_unit},
-                           CU_TEST_INFO_NULL};
-    return suite_run("report", NULL, NULL, tests);
 }

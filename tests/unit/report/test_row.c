@@ -60,7 +60,7 @@ static json_t *object(const void *thing)
     return ss_json_object(r.at);
 }
 
-static void test_json(void)
+TEST(json)
 {
     expect_json(
         SS_LIST(object, two, 2),
@@ -82,7 +82,7 @@ static void test_json(void)
     ss_json_free(spoiled);
 }
 
-static void test_text(void)
+TEST(text)
 {
     static const struct ss_column columns[] = {
         {"name", "thing", "%-s", 1, 0},      {"gpus", "GPUs", "%.0f", 1, 0},
@@ -129,7 +129,7 @@ static void expect_grid(int width, int color, const char *want)
 }
 
 /* A name of 45 columns keeps 36, broken behind its last mark; a column in which nothing is known goes without a word. */
-static void test_grid_names(void)
+TEST(grid_names)
 {
     static const struct ss_column columns[] = {
         {"id", "id", "%-s", 1, 0}, {"gib", "GiB", "%.0f", 1, 1}, {"ms", "ms", "%.1f", 1, 0}};
@@ -151,7 +151,7 @@ static void test_grid_names(void)
               "short                                10070.1\n");
 }
 
-static void test_grid(void)
+TEST(grid)
 {
     expect_grid(80, 0,
                 "n  always so  less/weight  verdict\n"
@@ -202,7 +202,7 @@ static void test_grid(void)
 }
 
 /* Keys need not have the order of the row, and one may stand twice. */
-static void test_csv(void)
+TEST(csv)
 {
     static const char *const keys[] = {"share", "name", "first", "name", "once", "none", "time_ms"};
     FILE *f = begin();
@@ -222,7 +222,7 @@ static void test_csv(void)
     expect(f, "0.3333333333\n");
 }
 
-static void test_figures(void)
+TEST(figures)
 {
     static const char *const keys[] = {"verdict", NULL, "last"};
     struct ss_summary s = {.iteration_s = 0.5, .gpus = 16, .band_pct = NAN};
@@ -242,16 +242,4 @@ static void test_figures(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(written, "verdict,gpus,parameters,iteration_ms,"));
     CU_ASSERT_PTR_NOT_NULL(strstr(written, ",last\nfits,16,0,500,"));
     CU_ASSERT_STRING_EQUAL(written + strlen(written) - 3, ",7\n");
-}
-
-SUITE(row)
-{
-    CU_TestInfo tests[] = {{"json", test_json},
-                           {"text", test_text},
-                           {"a table in less and less room", test_grid},
-                           {"names in a table", test_grid_names},
-                           {"csv", test_csv},
-                           {"figures", test_figures},
-                           CU_TEST_INFO_NULL};
-    return suite_run("row", NULL, NULL, tests);
 }

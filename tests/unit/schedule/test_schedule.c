@@ -90,7 +90,7 @@ static int wrong_ranks(const char *name, const struct reference *q)
     return bad;
 }
 
-static void test_1f1b_equals_megatron(void)
+TEST(1f1b_equals_megatron)
 {
     int bad = 0;
     for (int p = 1; p <= 8; p++)
@@ -99,7 +99,7 @@ static void test_1f1b_equals_megatron(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
-static void test_interleaved_equals_core_0_8(void)
+TEST(interleaved_equals_core_0_8)
 {
     int bad = 0, cases = 0;
     for (int p = 2; p <= 8; p++)
@@ -110,7 +110,7 @@ static void test_interleaved_equals_core_0_8(void)
     CU_ASSERT_EQUAL(cases, 5 * (32 + 21 + 16 + 12 + 10 + 9 + 8));
 }
 
-static void test_interleaved_equals_core_0_10(void)
+TEST(interleaved_equals_core_0_10)
 {
     int bad = 0, refused = 0;
     for (int p = 2; p <= 8; p++)
@@ -137,7 +137,7 @@ static void test_interleaved_equals_core_0_10(void)
 }
 
 /* A few values read off Megatron's own comments and figures, so that the rule above is not its only judge. */
-static void test_known_orders(void)
+TEST(known_orders)
 {
     /* "PP2 N3M5 with VP2": the table in Megatron's source. */
     static const int microbatch[] = {0, 1, 2, 0, 1, 2, 3, 4, 3, 4}, chunk[] = {0, 0, 0, 1, 1, 1, 0, 0, 1, 1};
@@ -194,7 +194,7 @@ static void expect_error(const char *name, int p, int v, int m, int group, int c
 }
 
 /* Megatron's combined 1F1B: one more forward, then each forward beside the backward that follows it. */
-static void test_pairs(void)
+TEST(pairs)
 {
     struct ss_schedule_params params = {.stages = 1, .chunks = 1, .microbatches = 4, .paired = 1};
     struct ss_schedule *s = NULL;
@@ -224,7 +224,7 @@ static void test_pairs(void)
     ss_schedule_free(s);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
     expect_error("interleaved", 4, 2, 10, 0, SS_ERR_CONFIG,
                  "(10) is not divisible by pipeline-model-parallel-size (4)");
@@ -239,7 +239,7 @@ static void test_refusals(void)
     expect_error("interlaved", 4, 2, 8, 0, SS_ERR_INPUT, "unknown schedule");
 }
 
-static void test_known_list(void)
+TEST(known_list)
 {
     const char *name = NULL, *description = NULL;
     int n = 0;
@@ -269,7 +269,7 @@ static double bubble_error(const char *name, int p, int v, int m, int group, dou
     return worst;
 }
 
-static void test_bubble_is_exact(void)
+TEST(bubble_is_exact)
 {
     double worst = 0;
     for (int p = 1; p <= 8; p++)
@@ -341,7 +341,7 @@ static void expect_check(int p, int v, int m, const struct ss_slot *const *slots
         SS_PHASE_W, c, m, -1, -1                                                                             \
     }
 
-static void test_check_names_the_slot(void)
+TEST(check_names_the_slot)
 {
     static const struct ss_slot good[] = {F(0, 0), F(0, 1), B(0, 0), B(0, 1)};
     static const struct ss_slot twice[] = {F(0, 0), F(0, 0), B(0, 0), B(0, 1)};
@@ -368,7 +368,7 @@ static void test_check_names_the_slot(void)
     expect_check(2, 1, 2, (const struct ss_slot *[]){split, good}, (int[]){6, 4}, SS_OK, NULL);
 }
 
-static void test_check_names_the_cycle(void)
+TEST(check_names_the_cycle)
 {
     /* Rank 0 wants the backward of 0 before it starts microbatch 1; rank 1 wants both forwards first. */
     static const struct ss_slot first[] = {F(0, 0), B(0, 0), F(0, 1), B(0, 1)};
@@ -383,7 +383,7 @@ static void test_check_names_the_cycle(void)
     ss_schedule_free(s);
 }
 
-static void test_paired_and_split_slots(void)
+TEST(paired_and_split_slots)
 {
     /* Rank 0 pairs the forward of microbatch 1 with the backward of microbatch 0. */
     static const struct ss_slot paired[] = {F(0, 0), {SS_PHASE_FB, 0, 1, 0, 0}, B(0, 1)};
@@ -417,7 +417,7 @@ static double by_microbatch(void *ctx, int rank, const struct ss_slot *slot)
 
 /* Two stages, two microbatches of 1 and 3 s forward, twice that backward, the second stage half a second slower. Stage 0: F0 ends
  * at 1, F1 at 4. Stage 1: F0 1 to 2.5, B0 to 5, F1 to 8.5, B1 to 15. Stage 0: B0 5 to 7, B1 15 to 21. */
-static void test_timed(void)
+TEST(timed)
 {
     double seconds[] = {1, 3}, makespan;
     struct ss_schedule *s = build("1f1b", 2, 1, 2, 0);
@@ -443,7 +443,7 @@ static double by_pace(void *ctx, int rank, const struct ss_slot *slot)
 }
 
 /* 1F1B of 2 stages and 2 microbatches takes 3 (F + B): 9 and 18 s, of which a rank idles for F + B. Each of two timings is as alone. */
-static void test_two_timings(void)
+TEST(two_timings)
 {
     static const struct {
         const char *name;
@@ -473,24 +473,4 @@ static void test_two_timings(void)
         }
         ss_schedule_free(s);
     }
-}
-
-SUITE(schedule)
-{
-    CU_TestInfo tests[] = {
-        {"pairs of a forward and a backward", test_pairs},
-        {"two timings in one walk", test_two_timings},
-        {"1F1B equals Megatron up to (8, 64)", test_1f1b_equals_megatron},
-        {"interleaved equals core 0.8 up to (8, 5, 64)", test_interleaved_equals_core_0_8},
-        {"interleaved equals core 0.10 with group sizes", test_interleaved_equals_core_0_10},
-        {"known orders", test_known_orders},
-        {"refusals", test_refusals},
-        {"list of schedules", test_known_list},
-        {"bubble is exact", test_bubble_is_exact},
-        {"checker names the slot", test_check_names_the_slot},
-        {"checker names the cycle", test_check_names_the_cycle},
-        {"paired and split slots", test_paired_and_split_slots},
-        {"slots that differ", test_timed},
-        CU_TEST_INFO_NULL};
-    return suite_run("schedule", NULL, NULL, tests);
 }

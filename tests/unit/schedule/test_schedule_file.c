@@ -54,7 +54,7 @@ static int differs(const struct ss_schedule *a, const struct ss_schedule *b, int
     return bad || (policies && (a->p2p != b->p2p || strcmp(a->name, b->name) != 0));
 }
 
-static void test_round_trip(void)
+TEST(round_trip)
 {
     const char *name;
     int csv = 0;
@@ -86,7 +86,7 @@ static void test_round_trip(void)
 }
 
 /* The figure of interleaved 1F1B over 4 ranks with 2 chunks and 8 microbatches, slot by slot. */
-static void test_golden_figure(void)
+TEST(golden_figure)
 {
     struct ss_schedule *s = build("interleaved", 4, 2, 8), *golden = NULL;
     struct ss_error err = {0};
@@ -99,7 +99,7 @@ static void test_golden_figure(void)
 }
 
 /* Torch writes a row a rank, empty cells where a time step has no action, and lines that end in CR LF. */
-static void test_torch_csv(void)
+TEST(torch_csv)
 {
     static const char text[] = "0F0,0F1,,,0B0, 0B1 ,\r\n,1F0,\"1F1\",1B0,,1B1\r\n\r\n";
     struct ss_schedule *s;
@@ -137,7 +137,7 @@ static void expect(const char *text, int code, int line, const char *words)
 }
 
 /* A zero byte stands in no line: what is before it is not all of the text. */
-static void test_no_text(void)
+TEST(no_text)
 {
     static const char text[] = "schedule 1\nrank 0: 0F0 0B0\n\0rank";
     struct ss_schedule *s = NULL;
@@ -150,7 +150,7 @@ static void test_no_text(void)
     CU_ASSERT_STRING_EQUAL(err.message, "this is no text");
 }
 
-static void test_errors(void)
+TEST(errors)
 {
     expect("", SS_ERR_INPUT, 0, "without actions");
     expect("0F0,0B0\n1F0,1X0\n", SS_ERR_INPUT, 2, "row 2 column 2: '1X0' is no action");
@@ -173,7 +173,7 @@ static void test_errors(void)
     expect("0F0,(0F1,0B0)OVERLAP_F_B\n", SS_ERR_INPUT, 1, "'(0F1' is no action");
 }
 
-static void test_cycles(void)
+TEST(cycles)
 {
     expect("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", SS_ERR_DEADLOCK, 1,
            "rank 0 slot 1 (B of chunk 0, microbatch 0, row 1 column 2) waits for B of chunk 0, microbatch 0 "
@@ -186,7 +186,7 @@ static void test_cycles(void)
     CU_ASSERT(strstr(err.hint, "0, 1, 0") || strstr(err.hint, "1, 0, 1"));
 }
 
-static void test_communication(void)
+TEST(communication)
 {
     expect("0SEND_F0,0F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n", SS_ERR_INPUT, 1,
            "row 1 column 1: comes before the forward whose output it sends");
@@ -209,7 +209,7 @@ static void test_communication(void)
     expect("0F0,0B0,1REDUCE_GRAD\n1F0,1B0\n", SS_ERR_INPUT, 1, "stage 1 is not on rank 0");
 }
 
-static void test_own_form(void)
+TEST(own_form)
 {
     static const char good[] =
         "# a schedule by hand\nschedule 1\nname two-ways\npipelines 2\n\n"
@@ -238,18 +238,4 @@ static void test_own_form(void)
            "is not what follows 1");
     expect("schedule 1\np2p async\nwarmup 0 0\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 3, "2 numbers for 1 ranks");
     expect("schedule 1\npipelines 2\nrank 0: 0F0 0B0\n", SS_ERR_INPUT, 0, "do not make 2 pipelines");
-}
-
-SUITE(schedule_file)
-{
-    CU_TestInfo tests[] = {{"round trip", test_round_trip},
-                           {"golden figure", test_golden_figure},
-                           {"torch csv", test_torch_csv},
-                           {"errors", test_errors},
-                           {"no text", test_no_text},
-                           {"cycles", test_cycles},
-                           {"communication", test_communication},
-                           {"own form", test_own_form},
-                           CU_TEST_INFO_NULL};
-    return suite_run("schedule files", NULL, NULL, tests);
 }

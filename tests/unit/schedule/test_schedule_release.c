@@ -23,16 +23,10 @@ static void expect(const char *words, int release, const int warmup[4])
 }
 
 /* 2 (p - r - 1) + (v - 1) N of v m = 8, or all. */
-static void test_as_many_as_ranks(void)
+TEST(as_many_as_ranks)
 {
     static const int all[4] = {8, 8, 8, 8}, usual[4] = {8, 8, 6, 4};
     expect("", 0, all);
     expect("", 1, usual);
     expect("--microbatch-group-size-per-vp-stage 4", 0, usual);
-}
-
-SUITE(schedule_release)
-{
-    CU_TestInfo tests[] = {{"m = p", test_as_many_as_ranks}, CU_TEST_INFO_NULL};
-    return suite_run("schedule_release", NULL, NULL, tests);
 }

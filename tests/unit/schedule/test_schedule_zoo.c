@@ -110,7 +110,7 @@ static int chunks_of(int known, const char *name)
     return ss_schedule_known_chunks(known, several ? 2 : 1);
 }
 
-static void test_closed_forms(void)
+TEST(closed_forms)
 {
     static const struct times equal = {1, 1, 1, 0};
     const char *name;
@@ -151,7 +151,7 @@ static void test_closed_forms(void)
 }
 
 /* The formulas hold for other times too, where W is short enough to be moved freely. */
-static void test_unequal_phases(void)
+TEST(unequal_phases)
 {
     static const char *const names[] = {"1f1b", "gpipe", "eager-1f1b", "zb-h1", "zb-h2"};
     static const struct times t = {1.1, 1.3, 0.9, 0};
@@ -170,7 +170,7 @@ static void test_unequal_phases(void)
     CU_ASSERT(worst < 1e-11);
 }
 
-static void test_claims(void)
+TEST(claims)
 {
     static const struct times equal = {1, 1, 1, 0};
     for (int p = 2; p <= 8; p++)
@@ -202,7 +202,7 @@ static void expect_refusal(const char *name, int p, int v, int m, const char *wo
     }
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
     expect_refusal("zb-h2", 4, 1, 6, "at least 7 microbatches");
     expect_refusal("zb-v", 4, 1, 8, "two model chunks");
@@ -216,7 +216,7 @@ static void test_refusals(void)
 }
 
 /* Fewer microbatches than fill the pipeline: every order runs, and no rank keeps more than there are. */
-static void test_few_microbatches(void)
+TEST(few_microbatches)
 {
     static const char *const names[] = {"looped-bfs", "zb-h1", "zb-interleaved", "zb-v",
                                         "v-half",     "v-min", "1f1b-v"};
@@ -238,7 +238,7 @@ static int is_slot(const struct ss_slot *slot, int phase, int chunk, int microba
 
 /* The end of rank 1 of 3, m = 5, by PyTorch's rule: an I of either chunk; two I of chunk 0, each with that chunk's oldest W;
  * the W of chunk 1; that of chunk 0. */
-static void test_cooldown_of_the_v(void)
+TEST(cooldown_of_the_v)
 {
     static const int want[][3] = {{SS_PHASE_I, 0, 2}, {SS_PHASE_I, 1, 4}, {SS_PHASE_I, 0, 3},
                                   {SS_PHASE_W, 0, 2}, {SS_PHASE_I, 0, 4}, {SS_PHASE_W, 0, 3},
@@ -251,7 +251,7 @@ static void test_cooldown_of_the_v(void)
 }
 
 /* Each rank of a V of p ranks has 2p forwards behind it when its first backward begins; the steady part begins with the last of them. */
-static void test_warmup_of_the_v(void)
+TEST(warmup_of_the_v)
 {
     for (int p = 2; p <= 8; p *= 2) {
         struct ss_schedule *s = build("zb-v", p, 2, 4 * p);
@@ -267,7 +267,7 @@ static void test_warmup_of_the_v(void)
 }
 
 /* Two chunks on two ranks, m = 4: the first slots of rank 0 by PyTorch's rule. */
-static void test_interleaved_split(void)
+TEST(interleaved_split)
 {
     static const int want[][3] = {{SS_PHASE_F, 0, 0}, {SS_PHASE_F, 0, 1}, {SS_PHASE_F, 1, 0},
                                   {SS_PHASE_F, 1, 1}, {SS_PHASE_I, 1, 0}, {SS_PHASE_W, 1, 0},
@@ -298,7 +298,7 @@ static void expect_order(const char *name, int p, int m, int rank, const char *w
  * 1's F at 1, f at 2, i at 5, I at 6, the other microbatch six later; W goes into what is free. Rank 1 keeps 4 chunks at most (F1
  * and f1 run at 7 and 8, before its first W at 9), so rank 0's F1 may move from 6 to 1; nothing else can move. 1F1B-V on one rank has
  * no gaps. */
-static void test_blocks_by_hand(void)
+TEST(blocks_by_hand)
 {
     expect_order("v-min", 2, 2, 0, "F0 F1 f0 i0 w0 I0 W0 f1 i1 w1 I1 W1 ");
     expect_order("v-min", 2, 2, 1, "F0 f0 i0 I0 F1 f1 w0 W0 i1 I1 w1 W1 ");
@@ -312,7 +312,7 @@ static void test_blocks_by_hand(void)
 /* Four ranks: 1F1B keeps 8 half stages, the V 4 (V-Min), 6 (V-Half, 1F1B-V) or 8 (ZB-V), and pays with bubble. The most that a
  * rank keeps is what its block keeps: V-Min's rank 0 holds chunk 0 from step 0 to the W behind step 15, chunk 1 from 7 to the W
  * behind 8, together 4 p + 4 steps of 6 a microbatch, so 20 / 6, rounded up to 4. */
-static void test_memory_for_bubble(void)
+TEST(memory_for_bubble)
 {
     static const struct {
         const char *name;
@@ -330,7 +330,7 @@ static void test_memory_for_bubble(void)
 }
 
 /* The V: what a rank hands to itself needs no send; DualPipe's two pipelines end where they meet the rim. */
-static void test_placement(void)
+TEST(placement)
 {
     struct ss_schedule *s = build("zb-v", 4, 2, 8);
     CU_ASSERT_EQUAL(s->virtual_rank[3], 3);
@@ -373,7 +373,7 @@ static double replay_error(const char *name, int p, int v, int m)
     return rc ? INFINITY : fabs(stats.makespan - makespan) / makespan;
 }
 
-static void test_replay_equals_integers(void)
+TEST(replay_equals_integers)
 {
     const char *name;
     for (int n = 0; ss_schedule_known(n, &name, NULL); n++)
@@ -421,7 +421,7 @@ static double period(const char *name, int p, int v, int m, int with_barrier)
     return seconds;
 }
 
-static void test_price_of_the_barrier(void)
+TEST(price_of_the_barrier)
 {
     for (int p = 4; p <= 8; p += 4)
         for (int m = 16; m <= 32; m *= 2) {
@@ -434,23 +434,4 @@ static void test_price_of_the_barrier(void)
             CU_ASSERT_DOUBLE_EQUAL(period("zb-v", p, 2, m, 1), 6 * m + p - 1, 1e-9);
             CU_ASSERT_DOUBLE_EQUAL(period("zb-v", p, 2, m, 0), 6 * m, 1e-9);
         }
-}
-
-SUITE(schedule_zoo)
-{
-    CU_TestInfo tests[] = {{"closed forms", test_closed_forms},
-                           {"unequal phases", test_unequal_phases},
-                           {"claims", test_claims},
-                           {"refusals", test_refusals},
-                           {"few microbatches", test_few_microbatches},
-                           {"cool-down of the V", test_cooldown_of_the_v},
-                           {"warm-up of the V", test_warmup_of_the_v},
-                           {"interleaved, split", test_interleaved_split},
-                           {"blocks by hand", test_blocks_by_hand},
-                           {"memory for bubble", test_memory_for_bubble},
-                           {"placement", test_placement},
-                           {"replay equals integers", test_replay_equals_integers},
-                           {"price of the barrier", test_price_of_the_barrier},
-                           CU_TEST_INFO_NULL};
-    return suite_run("schedule zoo", NULL, NULL, tests);
 }

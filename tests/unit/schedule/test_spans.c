@@ -64,7 +64,7 @@ static int same_loop(const char *name, const struct ss_schedule_params *params,
 
 /* Of six numbers of microbatches three each have one remainder: all but the first are found from it, unless they have
  * too few turns. */
-static void test_turns(void)
+TEST(turns)
 {
     struct ss_cache *cache = NULL;
     const char *name;
@@ -91,10 +91,4 @@ static void test_turns(void)
     CU_ASSERT(known >= 100);
     CU_ASSERT_EQUAL(first, 0);
     ss_cache_close(cache);
-}
-
-SUITE(spans)
-{
-    CU_TestInfo tests[] = {{"other numbers of turns", test_turns}, CU_TEST_INFO_NULL};
-    return suite_run("spans", NULL, NULL, tests);
 }

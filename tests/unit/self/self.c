@@ -47,5 +47,6 @@ static int crashes(int argc, char **argv)
     abort();
 }
 
-const struct suite_row suite_rows[] = {
-    {"crashes", crashes}, {"fails", fails}, {"empty", empty}, {"passes", passes}, {NULL, NULL}};
+const struct suite_row suite_rows[] = {{"apart", NULL},  {"crashes", crashes}, {"fails", fails},
+                                       {"empty", empty}, {"nowhere", NULL},    {"passes", passes},
+                                       {NULL, NULL}};

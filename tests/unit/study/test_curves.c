@@ -36,7 +36,7 @@ static const char *read_row(struct ss_bench_row row, struct ss_bench_point *p)
     return ss_bench_point_read(&row, &card, p);
 }
 
-static void test_words(void)
+TEST(words)
 {
     static const char gemm[] = "M=100 N=200 K=300";
     struct ss_bench_point p;
@@ -69,7 +69,7 @@ static void test_words(void)
 }
 
 /* 1000 tokens of 3 x 128 channels move 1,536,000 B: no kernel does that in 1 us at 1 TB/s. */
-static void test_too_fast(void)
+TEST(too_fast)
 {
     struct ss_bench_row row = {.kind = "gdn:causal_conv1d_fn",
                                .shape =
@@ -83,7 +83,7 @@ static void test_too_fast(void)
     CU_ASSERT_PTR_NULL(read_row(row, &p));
 }
 
-static void test_loads(void)
+TEST(loads)
 {
     struct ss_bench_row row = {.kind = "grouped_moe", .precision = "bfloat16"};
     struct ss_bench_point p;
@@ -108,7 +108,7 @@ static void test_loads(void)
 #undef SIZES
 }
 
-static void test_links(void)
+TEST(links)
 {
     struct ss_bench_point p;
 
@@ -130,7 +130,7 @@ static void test_links(void)
                  &p));
 }
 
-static void test_models(void)
+TEST(models)
 {
     struct ss_bench_row row = {.kind = "dsa:sglang_dsa_indexer_flashmla_kv",
                                .shape = "batch=1 seq=4096 heads=16 model=zai-org/GLM-5-FP8 gemm=fp8_block"};
@@ -192,7 +192,7 @@ static struct ss_curve_report *leave_out(enum ss_curves_by by)
     return r;
 }
 
-static void test_fits(void)
+TEST(fits)
 {
     struct ss_curve_report *r;
 
@@ -212,7 +212,7 @@ static void test_fits(void)
 }
 
 /* An H200 has an H100's SMs and more bandwidth, so that it is no slower. */
-static void test_slowed(void)
+TEST(slowed)
 {
     struct ss_curve_report *r;
 
@@ -232,7 +232,7 @@ static void test_slowed(void)
 }
 
 /* NVIDIA's tables, on half of whose shapes the curves are fitted: medians by kind that nothing in the code knows. */
-static void test_tables(void)
+TEST(tables)
 {
     static const struct {
         const char *table;
@@ -250,18 +250,4 @@ static void test_tables(void)
         CU_ASSERT(r->nscores > 5);
         ss_curve_report_free(r);
     }
-}
-
-SUITE(curves)
-{
-    CU_TestInfo tests[] = {{"words", test_words},
-                           {"too fast for its sizes", test_too_fast},
-                           {"loads of experts", test_loads},
-                           {"links", test_links},
-                           {"models", test_models},
-                           {"fits", test_fits},
-                           {"slowed machines", test_slowed},
-                           {"tables", test_tables},
-                           CU_TEST_INFO_NULL};
-    return suite_run("curves", NULL, NULL, tests);
 }

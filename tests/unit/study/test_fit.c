@@ -16,7 +16,7 @@ static int line(void *ctx, const double *x, double *r, struct ss_error *err)
     return 0;
 }
 
-static void test_line(void)
+TEST(line)
 {
     struct ss_fit_problem p = {.n = 3, .m = 20, .lo = {0, 0, 0}, .hi = {1, 1, 1}, .residuals = line};
     double x[SS_FIT_MAX] = {0.9, 0.1, 0.4};
@@ -32,7 +32,7 @@ static void test_line(void)
 }
 
 /* Against the textbook: slope's deviation = sigma / sqrt(sum (t - mean t)^2). */
-static void test_deviation(void)
+TEST(deviation)
 {
     struct ss_fit_problem p = {.n = 2, .m = 20, .lo = {0, 0}, .hi = {1, 1}, .residuals = line};
     double noise[20], x[SS_FIT_MAX] = {0.5, 0.5}, sum = 0, spread = 0;
@@ -51,7 +51,7 @@ static void test_deviation(void)
 }
 
 /* The best value lies outside: the bound is the answer, and it is said. */
-static void test_bound(void)
+TEST(bound)
 {
     struct ss_fit_problem p = {.n = 2, .m = 20, .lo = {0, 0}, .hi = {0.25, 1}, .residuals = line};
     double x[SS_FIT_MAX] = {0.1, 0.2};
@@ -70,7 +70,7 @@ static int broken(void *ctx, const double *x, double *r, struct ss_error *err)
     return SS_ERR_ENGINE;
 }
 
-static void test_error_ends_it(void)
+TEST(error_ends_it)
 {
     struct ss_fit_problem p = {.n = 1, .m = 1, .lo = {0}, .hi = {1}, .residuals = broken};
     double x[SS_FIT_MAX] = {0.5};
@@ -89,7 +89,7 @@ static int sloped(void *ctx, const double *x, double *r, struct ss_error *err)
 
 /* A measurement is no better than a thousandth. What moves the answer by `slope` is known to a thousandth over the slope, and a flat
  * guess in the range of 10 to 10 / sqrt(12): undetermined below a slope of sqrt(12) thousandths, 0.003464. */
-static void test_undetermined(void)
+TEST(undetermined)
 {
     static const struct {
         double slope;
@@ -105,15 +105,4 @@ static void test_undetermined(void)
         if (rows[i].determined)
             CU_ASSERT_DOUBLE_EQUAL(a.deviation[0], 10 * 0.001 / slope, 1e-3);
     }
-}
-
-SUITE(fit)
-{
-    CU_TestInfo tests[] = {{"line", test_line},
-                           {"deviation", test_deviation},
-                           {"bound", test_bound},
-                           {"error ends it", test_error_ends_it},
-                           {"undetermined", test_undetermined},
-                           CU_TEST_INFO_NULL};
-    return suite_run("fit", NULL, NULL, tests);
 }

@@ -38,7 +38,7 @@ static double sum_of(const struct ss_kineto *k)
  * The example, in ms from the beginning of a step of 100: a fill that the step before left runs to 4, a GEMM from 10 to 40, attention to
  * 50, an all-gather from 30 to 60, a receive from 55 to 70, Adam to 85, a copy from 80 to 95, a fill from 98 on.
  */
-static void test_example(void)
+TEST(example)
 {
     struct ss_kineto k;
     struct ss_error err = {0};
@@ -68,7 +68,7 @@ static void test_example(void)
 }
 
 /* Fractions of microseconds behind thirteen digits. */
-static void test_fractions(void)
+TEST(fractions)
 {
     struct ss_kineto k;
     struct ss_error err;
@@ -81,7 +81,7 @@ static void test_fractions(void)
 }
 
 /* A step that is told twice is one; of two each lasts to the next one, the last to its own end. */
-static void test_doubles(void)
+TEST(doubles)
 {
     struct ss_kineto k;
     struct ss_error err;
@@ -96,7 +96,7 @@ static void test_doubles(void)
 }
 
 /* Without steps: Adam comes once an iteration of 10 us, the GEMM twice. */
-static void test_period(void)
+TEST(period)
 {
     struct ss_kineto k;
     struct ss_error err;
@@ -117,7 +117,7 @@ static void test_period(void)
 }
 
 /* Two transfers at one moment: one of them is exposed, and of the label of that one. */
-static void test_together(void)
+TEST(together)
 {
     struct ss_kineto k;
     struct ss_error err;
@@ -140,7 +140,7 @@ static void test_together(void)
 }
 
 /* The same iteration by Nsight Systems: of four begun by the GEMM three are whole. Nothing tells what transfers are for. */
-static void test_nsys(void)
+TEST(nsys)
 {
     struct ss_kineto k;
     struct ss_error err = {0};
@@ -163,7 +163,7 @@ static void test_nsys(void)
 }
 
 /* The GPU of a node with the most kernels. */
-static void test_nsys_node(void)
+TEST(nsys_node)
 {
     static const char text[] = "Start (ns),Duration (ns),Device,Name\n"
                                "1,1000,H (0),a\n1,9000,H (2),a\n20000,1000,H (2),b\n1,2000,H (7),a\n";
@@ -187,7 +187,7 @@ static void nsys_error(const char *text, int line, const char *words)
         CU_FAIL(err.message);
 }
 
-static void test_nsys_errors(void)
+TEST(nsys_errors)
 {
     nsys_error("", 0, "no table");
     nsys_error("Start (ns),Name\n1,a\n", 0, "no table");
@@ -197,7 +197,7 @@ static void test_nsys_errors(void)
 }
 
 /* Kernels as they are named in public traces and in the libraries' sources. */
-static void test_names(void)
+TEST(names)
 {
     static const struct {
         const char *name;
@@ -252,7 +252,7 @@ static void expect_error(const char *text, int code, int line, const char *words
         CU_FAIL(err.message);
 }
 
-static void test_errors(void)
+TEST(errors)
 {
     expect_error("", SS_ERR_INPUT, 1, "no trace");
     expect_error("{}", SS_ERR_INPUT, 1, "no \"traceEvents\"");
@@ -273,7 +273,7 @@ static void test_errors(void)
 }
 
 /* What is no event, and values of other kinds, are passed over. */
-static void test_strange(void)
+TEST(strange)
 {
     struct ss_kineto k;
     struct ss_error err;
@@ -289,21 +289,4 @@ static void test_strange(void)
     CU_ASSERT_EQUAL_FATAL(parse(text, &k, &err), SS_OK);
     CU_ASSERT(k.kernels == 1 && k.rank == -1 && k.device[0] == '\0');
     CU_ASSERT_DOUBLE_EQUAL(k.work[SS_GPU_GEMM].exposed, 5e-6, 1e-15);
-}
-
-SUITE(kineto)
-{
-    CU_TestInfo tests[] = {{"example", test_example},
-                           {"fractions", test_fractions},
-                           {"doubles", test_doubles},
-                           {"period", test_period},
-                           {"together", test_together},
-                           {"names", test_names},
-                           {"errors", test_errors},
-                           {"strange", test_strange},
-                           {"nsys", test_nsys},
-                           {"Nsight Systems: a node", test_nsys_node},
-                           {"nsys errors", test_nsys_errors},
-                           CU_TEST_INFO_NULL};
-    return suite_run("kineto", NULL, NULL, tests);
 }

@@ -23,7 +23,7 @@ static int parse(const char *card, double peak_fp8, const char *rows, struct ss_
     return ss_bench_parse(text, strlen(text), "b.csv", &c, out, err);
 }
 
-static void test_kinds(void)
+TEST(kinds)
 {
     struct ss_bench *b;
 
@@ -61,7 +61,7 @@ static void test_kinds(void)
 }
 
 /* Groups, passes, SMs and blocks; a weight gradient named by the forward's sizes is [n x tokens] [tokens x k]. */
-static void test_gemm_words(void)
+TEST(gemm_words)
 {
     static const char rows[] =
         "grouped_gemm,H20,groups=4 total_M=400 N=20 K=30,1 GPU,fp8,2,TFLOP/s,\"b; 50 of 132 SMs, 60 of 78 "
@@ -102,7 +102,7 @@ static void test_gemm_words(void)
 }
 
 /* An H20 is no H200; several GPUs, other shapes, units and precisions are others' rows. */
-static void test_skipped(void)
+TEST(skipped)
 {
     static const char rows[] = "gemm,NVIDIA H200,M=1 N=2 K=3,1 GPU,bf16,1,TFLOP/s,x\n"
                                "gemm,H20,M=1 N=2 K=3,1 GPU,bf16,1,TFLOP/s,x\n"
@@ -152,7 +152,7 @@ static const char *read_one(struct ss_bench_row row, struct ss_bench_point *p)
     return ss_bench_point_read(&row, &card, p);
 }
 
-static void test_words(void)
+TEST(words)
 {
     static const struct {
         struct ss_bench_row row;
@@ -205,7 +205,7 @@ static void test_words(void)
     CU_ASSERT(!p.fit); /* the stack's words, not the card's */
 }
 
-static void test_reasons(void)
+TEST(reasons)
 {
     static const struct {
         struct ss_bench_row row;
@@ -243,7 +243,7 @@ static void test_reasons(void)
 }
 
 /* Every row of the tables is in one group; what is measured on H800 is priced there. */
-static void test_survey(void)
+TEST(survey)
 {
     static const char *const tables[] = {"microbench.csv", "microbench-2.csv", "h800-deepseek-v3.csv"};
     static const int rows[] = {891, 1847, 62}, priced[] = {428, 1245, 48};
@@ -268,7 +268,7 @@ static void test_survey(void)
 }
 
 /* HybridEP on 2, 4 and 8 nodes of H100, kernels alone, with 8 and 16 SMs: nothing is fitted on it. */
-static void test_hybridep(void)
+TEST(hybridep)
 {
     struct ss_survey *s;
     double sum = 0;
@@ -291,7 +291,7 @@ static void test_hybridep(void)
 }
 
 /* Groups that Transformer Engine runs on streams are issued one by one; a main gradient of 16 bit moves half as much. */
-static void test_streams(void)
+TEST(streams)
 {
     static const char rows[] =
         HEAD "grouped_gemm,B200,G=256 M=1(each) N=256 K=64 fwd main_grad=fp32,1 GPU,bf16,2,TFLOP/s,x\n"
@@ -318,7 +318,7 @@ static void test_streams(void)
 }
 
 /* Rows that name a cluster are priced on its platform, others on that of the card; the benchmark's algorithm is the one it was told. */
-static void test_clusters(void)
+TEST(clusters)
 {
     static const char table[] =
         "kind,gpu,shape_or_bytes,ranks/nodes,precision,measured value,unit,source\n"
@@ -348,7 +348,7 @@ static void test_clusters(void)
 
 /* cuDNN forward at 8,192 tokens: of a GB200's 2,500 and an H200's 989.4 TFLOP/s by the release of cuDNN, 0.64 and 0.581 where no
  * stack is named. The time is that of 1 TFLOP. */
-static void test_stack_of_card(void)
+TEST(stack_of_card)
 {
     static const char table[] = "kind,gpu,shape_or_bytes,ranks/nodes,precision,measured value,unit,source\n"
                                 "attention,GB200,cudnn fwd seq=8192 d=128 causal,1 GPU,bf16,1600,TFLOP/s,-\n"
@@ -372,7 +372,7 @@ static void test_stack_of_card(void)
 
 /* A product and both of its gradients, each over all groups; quantized, with casts of 6 M tokens' bytes. Sums of a grouped kernel
  * that has no main gradient are written in 16 bit. */
-static void test_both_passes(void)
+TEST(both_passes)
 {
     static const char *const shapes[] = {"G=4 M=65536(total) N=2048 K=4096 fwd+bwd",
                                          "G=4 M=65536(total) N=2048 K=4096 fwd+bwd",
@@ -408,7 +408,7 @@ static void test_both_passes(void)
     ss_platform_free(p);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_bench *b;
     struct ss_error err = {0};
@@ -554,7 +554,7 @@ static int is_found(const struct ss_calibration *c, const char *id, double want)
 }
 
 /* With a stack's name all numbers; without one those of the platform, and the rows of attention are none of it. */
-static void test_finds_hidden(void)
+TEST(finds_hidden)
 {
     char path[] = "/tmp/stepsim-microbench-XXXXXX";
     struct ss_calibrate_options opt = {.platform = "h200", .microbench = path};
@@ -593,7 +593,7 @@ static void test_finds_hidden(void)
 }
 
 /* The kernels of DeepSeek-V3's profile on H800, kind by kind: sums within a tenth, single ones within a third. */
-static void test_profile(void)
+TEST(profile)
 {
     enum { GEMMS, GROUPED, WEIGHT_GRADS, FORWARD, BACKWARD, KINDS };
     static const int rows[KINDS] = {16, 16, 14, 1, 1};
@@ -631,7 +631,7 @@ static void test_profile(void)
 
 /* GEMMs under a power limit of 500 W. By hand: 65536 x 8192 x 7168 are 16384 tiles in 125 waves on 132 SMs, 480.05 MFLOP each
  * with the prologue at 0.597 of 7.495 TFLOP/s: 13.41 ms, and 5.6 us; 13.383 measured. */
-static void test_power_limit(void)
+TEST(power_limit)
 {
     struct ss_platform_options none = {0};
     struct ss_platform *p;
@@ -675,7 +675,7 @@ static void check_cudnn(const char *table, const char *platform, const char *sta
     ss_platform_free(p);
 }
 
-static void test_cudnn_releases(void)
+TEST(cudnn_releases)
 {
     check_cudnn(SS_SOURCE_DIR "/validation/cudnn-9.10.csv", "b200", "megatron-bridge-25.09", 1);
     check_cudnn(SS_SOURCE_DIR "/validation/cudnn-9.13.csv", "b200", "megatron-bridge-25.11", 1);
@@ -685,26 +685,4 @@ static void test_cudnn_releases(void)
     check_cudnn(SS_SOURCE_DIR "/validation/cudnn-9.13.csv", "gb300", "megatron-bridge-26.02", 0);
     check_cudnn(SS_SOURCE_DIR "/validation/cudnn-9.17.csv", "gb300", "megatron-bridge-25.11", 0);
     check_cudnn(SS_SOURCE_DIR "/validation/cudnn-9.13.csv", "b200", "megatron-lm-2026-simumax", 0);
-}
-
-SUITE(microbench)
-{
-    CU_TestInfo tests[] = {{"kinds", test_kinds},
-                           {"words of GEMMs", test_gemm_words},
-                           {"skipped", test_skipped},
-                           {"words", test_words},
-                           {"reasons", test_reasons},
-                           {"survey", test_survey},
-                           {"streams", test_streams},
-                           {"HybridEP", test_hybridep},
-                           {"clusters", test_clusters},
-                           {"stack of the card", test_stack_of_card},
-                           {"both passes", test_both_passes},
-                           {"refused", test_refused},
-                           {"finds hidden", test_finds_hidden},
-                           {"profile", test_profile},
-                           {"power limit", test_power_limit},
-                           {"releases of cuDNN", test_cudnn_releases},
-                           CU_TEST_INFO_NULL};
-    return suite_run("microbench", NULL, NULL, tests);
 }

@@ -108,7 +108,7 @@ static int sweep_props(const char *words)
     return same;
 }
 
-static void test_props(void)
+TEST(props)
 {
     CU_ASSERT(sweep_props(JOB "--nodes 2 --gbs 32 --tp 2 --cp 2 --pp 2 --sequence-parallel") > 60);
     CU_ASSERT(sweep_props(JOB "--nodes 4 --gbs 64 --tp 2 --pp 4 --vp 2 --use-distributed-optimizer "
@@ -116,7 +116,7 @@ static void test_props(void)
 }
 
 /* What lies in the job, not in files; and layouts that differ in what is kept. */
-static void test_flags(void)
+TEST(flags)
 {
     static const struct {
         const char *flag, *values[4];
@@ -144,11 +144,4 @@ static void test_flags(void)
             4);
     }
     ss_bands_free(bands);
-}
-
-SUITE(numbers)
-{
-    CU_TestInfo tests[] = {
-        {"every number of files", test_props}, {"numbers of the job", test_flags}, CU_TEST_INFO_NULL};
-    return suite_run("numbers", NULL, NULL, tests);
 }

@@ -57,7 +57,7 @@ static struct ss_regret judge(const struct ss_validation *v)
     return r;
 }
 
-static void test_group(void)
+TEST(group)
 {
     struct ss_regret r = judge(make(RUNS));
     const struct ss_regret_table *t = &r.tables[0];
@@ -85,7 +85,7 @@ static void test_group(void)
 }
 
 /* b is near the limit, and so comes behind a and c, which fit; it is still predicted to run. */
-static void test_near_limit(void)
+TEST(near_limit)
 {
     make(RUNS);
     rows[1].summary.outcome = rows[5].summary.outcome = SS_OUTCOME_NEAR_LIMIT; /* b, f */
@@ -109,7 +109,7 @@ static const struct ss_validation_summary *slice(const struct ss_regret_table *t
     return NULL;
 }
 
-static void test_slices(void)
+TEST(slices)
 {
     struct ss_regret r = judge(make(RUNS));
     const struct ss_regret_table *t = &r.tables[0];
@@ -129,7 +129,7 @@ static void test_slices(void)
 }
 
 /* A layout that is predicted too large comes last, and of layouts that are all refused none is chosen. */
-static void test_last(void)
+TEST(last)
 {
     make(5);
     for (int i = 0; i < 3; i++)
@@ -167,7 +167,7 @@ static int write_text(const struct ss_validation *v, FILE *out, struct ss_error 
     return ss_regret_write_text(v, NULL, out, err);
 }
 
-static void test_written(void)
+TEST(written)
 {
     char *json = written(ss_regret_write_json), *csv = written(ss_regret_write_csv);
     char *text = written(write_text), *svg = written(own_svg);
@@ -193,7 +193,7 @@ static void test_written(void)
 }
 
 /* Rows of one job are a group, wherever they stand; another batch, number of nodes or note is another job. */
-static void test_groups(void)
+TEST(groups)
 {
     static const int expected[] = {0, 1, 2, 3, 0, 3};
     char path[] = "/tmp/stepsim-regret-XXXXXX";
@@ -217,16 +217,4 @@ static void test_groups(void)
     CU_ASSERT_STRING_EQUAL(v->rows[5].layout, "tp8 pp1 mbs1");
     CU_ASSERT_STRING_EQUAL(v->rows[5].setting, "llama3.1-8b 8xh800 gbs16 seq4096 bf16, eager");
     ss_validation_free(v);
-}
-
-SUITE(regret)
-{
-    CU_TestInfo tests[] = {{"a group", test_group},
-                           {"near the limit", test_near_limit},
-                           {"slices of a table", test_slices},
-                           {"what comes last", test_last},
-                           {"written forms", test_written},
-                           {"rows of one job", test_groups},
-                           CU_TEST_INFO_NULL};
-    return suite_run("regret", NULL, NULL, tests);
 }

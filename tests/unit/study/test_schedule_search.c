@@ -58,7 +58,7 @@ static double makespan(const struct ss_schedule *s, double f, double i, double w
     return total;
 }
 
-static void test_reaches_the_bound(void)
+TEST(reaches_the_bound)
 {
     for (int p = 2; p <= 8; p += 2) {
         struct ss_search *q = problem(p, 1, 2 * p, 1, 1, 1, 0, p);
@@ -71,7 +71,7 @@ static void test_reaches_the_bound(void)
     }
 }
 
-static void test_objectives(void)
+TEST(objectives)
 {
     struct ss_search *q = problem(4, 1, 12, 1, 1, 1, 0, 7);
     q->barrier = 0;
@@ -87,7 +87,7 @@ static void test_objectives(void)
     ss_search_free(q);
 }
 
-static void test_v_under_a_cap(void)
+TEST(v_under_a_cap)
 {
     struct ss_search *q = problem(4, 2, 8, 1, 1, 1, 0.6, 8);
     q->v_shape = 1;
@@ -106,7 +106,7 @@ static void test_v_under_a_cap(void)
 
 /* With hardly a step of local search: what the generators of zero-bubble make of these (run from sail-sg/zero-bubble 3fd87fd1).
  * Without its generators the search stays at 1072 and 944. */
-static void test_generators(void)
+TEST(generators)
 {
     struct ss_search *q = problem(5, 2, 10, 8, 30, 6, 1, 12);
     q->steps = 1;
@@ -128,7 +128,7 @@ static void test_generators(void)
 /* On paper: two ranks, three microbatches, F 2, I 3, W 1, room for all. Rank 1 begins at 2 at the earliest and has 3 F and 3 I, 15,
  * before its last I can go back to rank 0, which then has an I and a W, 4: 21, and there is an order of that length. With room
  * for one microbatch each takes 2 + 2 + 3 + 3 on rank 0 before the next may begin: 30, and the last W. Room for 1.9 is room for one. */
-static void test_bound_by_hand(void)
+TEST(bound_by_hand)
 {
     struct ss_search *q = problem(2, 1, 3, 2, 3, 1, 0, 9);
     for (int barrier = 0; barrier < 2; barrier++) {
@@ -150,7 +150,7 @@ static void test_bound_by_hand(void)
 
 /* Two ranks, two microbatches, F = I = W = 1. With W between its backwards rank 1 hands its last gradient on at 6, and rank 0 ends at
  * 8; with W behind them it is 5, and 7, which the bound is too: 1 + 2 (1 + 1) + 1 + 1. */
-static void test_polish_by_hand(void)
+TEST(polish_by_hand)
 {
     static const char text[] = "schedule 1\nname slow\nrank 0: 0F0 0F1 0I0 0W0 0I1 0W1\n"
                                "rank 1: 1F0 1I0 1W0 1F1 1I1 1W1\n";
@@ -170,7 +170,7 @@ static void test_polish_by_hand(void)
 }
 
 /* Stages that differ: no known order is made for them. */
-static void test_unequal_stages(void)
+TEST(unequal_stages)
 {
     struct ss_search *q = problem(4, 1, 12, 1, 1.3, 0.7, 0.5, 4);
     for (int r = 0; r < 4; r++) {
@@ -192,7 +192,7 @@ static void test_unequal_stages(void)
 
 /* Without a cap many orders are as long as ZB-H1, (m + 1) 3 = 27 with F = I = W = 1, and keep more: it is the answer, with at most p
  * microbatches a rank. All orders of one rank are 3 m long, and 1F1B's backward is whole. */
-static void test_known_is_not_beaten(void)
+TEST(known_is_not_beaten)
 {
     struct ss_search *q = problem(4, 1, 8, 1, 1, 1, 0, INFINITY),
                      *one = problem(1, 1, 8, 1, 1, 1, 0, INFINITY);
@@ -213,7 +213,7 @@ static void test_known_is_not_beaten(void)
 }
 
 /* An order that began as Megatron's interleaved one has not its policy of sends, which is for that order alone: it can be written and read. */
-static void test_polished_can_be_read(void)
+TEST(polished_can_be_read)
 {
     static const double slow[] = {1.5, 1, 1.5, 1, 1, 1.5}, slow_w[] = {1, 1, 1.5, 1, 1, 1};
     struct ss_search *q = problem(6, 4, 12, 1, 1, 1, 0, 48);
@@ -241,7 +241,7 @@ static void test_polished_can_be_read(void)
     ss_search_free(q);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
     struct ss_search *q = problem(4, 1, 8, 1, 1, 1, 0, 0.5);
     struct ss_search_result *r = NULL;
@@ -258,7 +258,7 @@ static void test_refusals(void)
 }
 
 /* 200 bytes for each of five million and one actions. */
-static void test_too_large(void)
+TEST(too_large)
 {
     struct ss_search *q = problem(1, 1, 5000001, 1, 1, 1, 0, 1e9);
     struct ss_search_result *r = NULL;
@@ -270,7 +270,7 @@ static void test_too_large(void)
 }
 
 /* No order breaks its cap as `schedule check` counts it, from F to W: 50 shapes and caps, half of them with times of their own. */
-static void test_caps(void)
+TEST(caps)
 {
     for (int n = 0; n < 50; n++) {
         int p = 2 + n % 7, m = p + n % 5, cap = 1 + n * 3 % p;
@@ -288,7 +288,7 @@ static void test_caps(void)
 
 /* On 300 ranks all phases together list and measure 1e7 slots and a few orders more: 37 orders of 270,000 slots, of which 12 are starts, 6 tries
  * behind them and 8 of the generator. */
-static void test_many_ranks(void)
+TEST(many_ranks)
 {
     struct ss_search *q = problem(300, 1, 300, 1, 1, 1, 1, 300);
     q->steps = 0;
@@ -325,7 +325,7 @@ static void expect_heard(struct told *t, int least)
 
 /* Each of 32 starts and 10 tries is told, each placement of a layout, each schedule of a comparison; never back. */
 /* The peaks of 100 ranks stand in lines of 80 columns. */
-static void test_lines(void)
+TEST(lines)
 {
     struct ss_search *q = problem(100, 1, 4, 1, 1, 1, 1, 100);
     struct ss_search_result *r = found(q);
@@ -352,7 +352,7 @@ static void test_lines(void)
     ss_search_free(q);
 }
 
-static void test_progress(void)
+TEST(progress)
 {
     static const double times[] = {1, 1, 1};
     const struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
@@ -379,7 +379,7 @@ static void test_progress(void)
 }
 
 /* Rows are the same by three processes as by one, and the best has its schedule. */
-static void test_workers(void)
+TEST(workers)
 {
     struct ss_search *q = problem(4, 1, 8, 1, 1.2, 0.9, 0, 1e9);
     struct ss_search_layouts *l[2];
@@ -409,7 +409,7 @@ static void test_workers(void)
 }
 
 /* Two ranks, one microbatch, F = I = W = 1: the backward of the last rank begins behind its forward at 2 and takes 2. */
-static void test_strip(void)
+TEST(strip)
 {
     static const char *const names[] = {"1f1b", "dualpipe"};
     static const double times[] = {1, 1, 1}, want[][2] = {{0, 1}, {4, 6}, {1, 2}, {2, 4}};
@@ -429,7 +429,7 @@ static void test_strip(void)
     ss_comparison_free(c);
 }
 
-static void test_compare(void)
+TEST(compare)
 {
     static const char *const names[] = {"1f1b", "zb-h1", "zb-v", "interleaved:4", "zb-h2"};
     static const double times[] = {1, 1, 1};
@@ -460,7 +460,7 @@ static void test_compare(void)
 }
 
 /* A job's search has of each stage the times and the memory of its busiest class, as its plan has them. */
-static void test_of_job(void)
+TEST(of_job)
 {
     char text[] =
         "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 32";
@@ -492,35 +492,9 @@ static void test_of_job(void)
 }
 
 /* Percent by which an order is longer than the bound; none where rounding puts it below, or without a bound. */
-static void test_above_bound(void)
+TEST(above_bound)
 {
     CU_ASSERT_DOUBLE_EQUAL(ss_search_above_bound(1.125, 1), 12.5, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_search_above_bound(3, 2), 50, 1e-12);
     CU_ASSERT(ss_search_above_bound(1 - 1e-15, 1) == 0 && ss_search_above_bound(1, 0) == 0);
-}
-
-SUITE(schedule_search)
-{
-    CU_TestInfo tests[] = {{"above the bound", test_above_bound},
-                           {"lines", test_lines},
-                           {"of a job", test_of_job},
-                           {"reaches the bound", test_reaches_the_bound},
-                           {"objectives", test_objectives},
-                           {"v under a cap", test_v_under_a_cap},
-                           {"generators", test_generators},
-                           {"bound by hand", test_bound_by_hand},
-                           {"polish by hand", test_polish_by_hand},
-                           {"unequal stages", test_unequal_stages},
-                           {"known is not beaten", test_known_is_not_beaten},
-                           {"polished can be read", test_polished_can_be_read},
-                           {"refusals", test_refusals},
-                           {"too large", test_too_large},
-                           {"caps", test_caps},
-                           {"many ranks", test_many_ranks},
-                           {"progress", test_progress},
-                           {"workers", test_workers},
-                           {"compare", test_compare},
-                           {"strip", test_strip},
-                           CU_TEST_INFO_NULL};
-    return suite_run("schedule search", NULL, NULL, tests);
 }

@@ -18,7 +18,7 @@ static void flag_add(struct ss_sweep *s, const char *name, int n)
         snprintf(f->value[i], sizeof f->value[i], "%d", i);
 }
 
-static void test_combinations(void)
+TEST(combinations)
 {
     struct ss_sweep s = {0};
     struct ss_sweep_row row = {0};
@@ -38,7 +38,7 @@ static void test_combinations(void)
 }
 
 /* A flag without value is on or off; others have values of their own. */
-static void test_bare_flags(void)
+TEST(bare_flags)
 {
     static const struct {
         const char *text;
@@ -58,7 +58,7 @@ static void test_bare_flags(void)
 }
 
 /* Values that are one are tried once. */
-static void test_equal_values(void)
+TEST(equal_values)
 {
     struct ss_sweep *s = calloc(1, sizeof *s);
 
@@ -97,7 +97,7 @@ static void opens(const char *first, const char *second, const char *vary, int f
 }
 
 /* A list of nodes varies, as in capacity; a flag whose place varied values take is told. */
-static void test_open(void)
+TEST(open)
 {
     opens("--nodes", "8", "", 0, 0, 0);
     opens("--nodes", "8,16", "", 1, 2, 0);
@@ -106,7 +106,7 @@ static void test_open(void)
 }
 
 /* Refused, too large and those near the limit are no answer; of equal ones the first is. */
-static void test_best(void)
+TEST(best)
 {
     struct ss_sweep_row rows[] = {
         {.summary = {.outcome = SS_OUTCOME_REFUSED, .iteration_s = 0.1, .tokens_per_s_per_gpu = 99}},
@@ -136,7 +136,7 @@ static void test_best(void)
 }
 
 /* The words of a combination beat the job's; a refused one is an outcome, a typo an error. */
-static void test_predict(void)
+TEST(predict)
 {
     char *const words[] = {
         "--job", SS_SOURCE_DIR "/workloads/jobs/8b-16.args", "--platform", "h800", "--nodes", "4"};
@@ -165,7 +165,7 @@ static void test_predict(void)
     ss_request_free(&base);
 }
 
-static void test_order(void)
+TEST(order)
 {
     struct ss_sweep_order o;
     struct ss_error err = {0};
@@ -186,7 +186,7 @@ static void test_order(void)
 }
 
 /* Equal ones stay as they were, those without the figure are last; what is taken out still counts. */
-static void test_arrange(void)
+TEST(arrange)
 {
     static const struct ss_sweep_row start[] = {
         {.at = {0}, .summary = {.outcome = SS_OUTCOME_REFUSED}},
@@ -221,7 +221,7 @@ static void test_arrange(void)
 }
 
 /* As many rows, and the same, for any number of workers; what was read is known here though others read it. */
-static void test_run(void)
+TEST(run)
 {
     static char *words[] = {"--job", "70b-14",  "--platform",
                             "h800",  "--model", SS_SOURCE_DIR "/workloads/models/llama3.1-70b.json"};
@@ -257,7 +257,7 @@ static void test_run(void)
 }
 
 /* A row's band is the one that `run` tells of the same job, which holds what was assumed: here bf16. */
-static void test_bands(void)
+TEST(bands)
 {
     char *words[] = {"--platform", "h100",  "--nodes", "1",     "--model", "llama3-8b", "--seq",
                      "4096",       "--gbs", "16",      "--mbs", "1",       "--tp",      "4"};
@@ -290,20 +290,4 @@ static void test_bands(void)
     ss_request_free(&base);
     ss_bands_free(bands);
     free(s.rows);
-}
-
-SUITE(sweep)
-{
-    CU_TestInfo tests[] = {{"combinations", test_combinations},
-                           {"flags without value", test_bare_flags},
-                           {"equal values", test_equal_values},
-                           {"nodes and beaten flags", test_open},
-                           {"best", test_best},
-                           {"predict", test_predict},
-                           {"order", test_order},
-                           {"arrange", test_arrange},
-                           {"run", test_run},
-                           {"bands", test_bands},
-                           CU_TEST_INFO_NULL};
-    return suite_run("sweep", NULL, NULL, tests);
 }
