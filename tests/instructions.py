@@ -55,6 +55,7 @@ def main():
 
 def jobs_of(root, more, step=1):
     jobs = tempfile.NamedTemporaryFile("w")
+    subprocess.run(["sh", root + "/tests/bench/sweep.sh"], check=True)
     with open(root + "/tests/bench/sweep.txt", encoding="ascii") as f:
         jobs.writelines("%s %s\n" % (line.strip(), more) for line in f.read().splitlines()[::step])
     jobs.flush()

@@ -6,8 +6,8 @@
     python3 docs/design/hybrid-models.py -v NAME        # the same by part
     python3 docs/design/hybrid-models.py --check        # whether hybrid-models.md has these counts, and exact published ones are met
 
-The shapes are those of the modelling code that hybrid-models.md and mixers.md name. The script reads tests/models/hybrid and nothing of
-the program: it is the independent check of the program's counts. Non-trained tables of integers (hash routes) are no parameters here.
+The shapes are those of the modelling code that hybrid-models.md and mixers.md name. The script reads workloads/models, or tests/models/hybrid for models that
+are shipped in another form, and nothing of the program: it is the independent check of the program's counts. Non-trained tables of integers (hash routes) are no parameters here.
 """
 import json
 import math
@@ -15,7 +15,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CONFIGS = os.path.join(HERE, "..", "..", "tests", "models", "hybrid")
+CONFIGS = [os.path.join(HERE, "..", "..", folder) for folder in ("tests/models/hybrid", "workloads/models")]
 
 # Published figures in billions: total, active, and what they say beside that. None: not published. Sources: hybrid-models.md.
 PUBLISHED = {
@@ -442,8 +442,12 @@ FAMILIES = {
 }
 
 
+def path_of(name):
+    return next(path for path in (os.path.join(folder, name + ".json") for folder in CONFIGS) if os.path.exists(path))
+
+
 def count_model(name):
-    with open(os.path.join(CONFIGS, name + ".json")) as f:
+    with open(path_of(name)) as f:
         config = json.load(f)
     count = Count()
     FAMILIES[config["model_type"]](config, count)
@@ -454,7 +458,7 @@ def check():
     """Every file is counted, every count stands in the page, and a published count of more than five digits is met exactly."""
     with open(os.path.join(HERE, "hybrid-models.md")) as f:
         rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in f if line.startswith("| ")]
-    wrong = [name for name in sorted(os.listdir(CONFIGS)) if name[:-5] not in PUBLISHED]
+    wrong = [name for name in sorted(os.listdir(CONFIGS[0])) if name[:-5] not in PUBLISHED]
     for name, (total, _) in PUBLISHED.items():
         n = count_model(name).total()
         digits = len(("%.10g" % total).replace(".", "").lstrip("0"))

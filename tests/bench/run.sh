@@ -40,6 +40,7 @@ else
     cmake --build "$build" --target stepsim-cli bench_bounds bench_calls bench_cases bench_search bench_sweep >&2
 fi
 bench=$build/tests
+sh "$root/tests/bench/sweep.sh"
 python=${PYTHON:-python3}
 [ -n "$anchors" ] || case " $parts " in
 *" anchors "*) echo "run.sh: --part anchors needs --anchors FOLDER" >&2; exit 2 ;;

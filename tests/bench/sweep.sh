@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Writes the list of 1,000 configurations of tests/bench/sweep.txt, 8B to 405B, and of 300 mixtures of experts of
-# sweep-moe.txt, 30B to 671B: every one a job that Megatron accepts; one line of flags each.
+# sweep-moe.txt, 30B to 671B: every one a job that Megatron accepts; one line of flags each. The lists are not committed: who reads them writes them first.
 set -eu
 awk 'BEGIN {
     split("llama3.1-8b llama2-13b qwen2.5-32b llama3.1-70b qwen2.5-72b llama3.1-405b", models)

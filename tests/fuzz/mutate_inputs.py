@@ -36,7 +36,7 @@ KINDS = {
                   ["run", "--platform", "F", "--nodes", "2", "--fp16", "--pp", "2"] + SMALL + NATIVE + ["--json"]]),
     "card": (["platforms/cards/*.xml"], "c.xml", [["platform", "new", "--card", "F", "--nodes", "2"]]),
     "job": (["workloads/jobs/[178]*.args", "tests/fuzz/corpus/job/*", "tests/fuzz/corpus/torchtitan/*", "tests/fuzz/corpus/foreign/*",
-             "tests/fuzz/corpus/huggingface/*"], "j.args",
+             "tests/fuzz/corpus/huggingface/*", "tests/import/[ahlnt]*/*.[ytj]*"], "j.args",
             [["plan", "--job", "F"], ["import", "F"], ["import", "F", "--json"],
              ["run", "--job", "F", "--gbs", "64", "--num-layers", "8"] + NATIVE]),
     "model": (["workloads/models/*.json", "tests/fuzz/corpus/model/*"], "m.json",
@@ -55,7 +55,7 @@ KINDS = {
               [["compare"] + TRACED + ["--kineto", "F"], ["compare"] + TRACED + ["--nsys", "F"]]),
     "placement": (["tests/fuzz/corpus/placement/*"], "placement",
                   [["run"] + JOB + ["--tp", "2", "--nodes", "2", "--placement", "F"] + NATIVE]),
-    "lstopo": (["tests/fuzz/corpus/hwloc/*", "tests/fuzz/corpus/import/*"], "l.xml", [["platform", "import", "F"]]),
+    "lstopo": (["tests/unit/data/[lnt]*", "tests/fuzz/corpus/hwloc/*", "tests/fuzz/corpus/import/*"], "l.xml", [["platform", "import", "F"]]),
     "launch": (["tests/launch/*.sh"], "l.sh", [["import", "F"], ["import", "--launch", "F"]]),
 }
 ROWS = {"table": 3, "microbench": 30}  # of a table: each is a prediction, or a kernel to fit

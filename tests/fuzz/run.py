@@ -27,6 +27,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 CORPUS = os.path.join(HERE, "corpus")
+with open(os.path.join(HERE, "seeds"), encoding="ascii") as rows:
+    SEEDS = [row.split() for row in rows]  # a target, and a folder of files that are inputs, too
 PART = 900  # seconds of a target at most, after which what it did is written down
 
 XML = ["sim/platform/schema.c", "sim/platform/t*.c", "sim/platform/f*.c", "sim/base/xml.c"]
@@ -131,6 +133,15 @@ def check_self():
 
 # ---- runs ----
 
+def seeds_of(target):
+    """Folders of a target's inputs: its corpus, and those of the file seeds."""
+    return [os.path.join(CORPUS, target)] + [os.path.join(SOURCE, folder) for t, folder in SEEDS if t == target]
+
+
+def files_of(folder):
+    return [f for f in glob.glob(os.path.join(folder, "*")) if os.path.isfile(f)]
+
+
 def environment():
     return dict(os.environ, ASAN_OPTIONS="detect_leaks=1:detect_stack_use_after_return=0", UBSAN_OPTIONS="print_stacktrace=1",
                 LSAN_OPTIONS=f"suppressions={os.path.join(SOURCE, 'tests', 'lsan.supp')}:print_suppressions=0")
@@ -148,9 +159,9 @@ def fuzz(build, target, arguments, log):
     return status, text, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def coverage(build, target, folder, log):
-    """Edges that the inputs of a folder reach."""
-    status, text, _ = fuzz(build, target, ["-runs=0", folder], log)
+def coverage(build, target, log):
+    """Edges that the inputs reach."""
+    status, text, _ = fuzz(build, target, ["-runs=0", *seeds_of(target)], log)
     return edges(text) if status == 0 else 0
 
 
@@ -164,11 +175,11 @@ def run_target(build, work, target, minutes, wall):
     paths = {k: os.path.join(work, k, target) for k in ("corpus", "found")}
     for p in paths.values():
         os.makedirs(p, exist_ok=True)
-    for f in glob.glob(os.path.join(CORPUS, target, "*")):
+    for f in [f for folder in seeds_of(target) for f in files_of(folder)]:
         shutil.copy(f, paths["corpus"])
     log, words = os.path.join(work, target + ".log"), os.path.join(work, target + ".dict")
     write_dictionary(target, os.path.join(build, "stepsim"), words)
-    seeds = coverage(build, target, os.path.join(CORPUS, target), log)
+    seeds = coverage(build, target, log)
     cpu, status, spent = sum(int(row[2]) for row in results(work) if row[0] == target), 0, 0
     while cpu < 60 * minutes and status == 0 and spent < wall:
         part = int(min(wall - spent, max(30, min(PART, 60 * minutes - cpu))))
@@ -184,7 +195,7 @@ def run_target(build, work, target, minutes, wall):
 def measure_seeds(build, work, target):
     """A row of no run: edges of the corpus as it is, beside those of the last run."""
     last = [row for row in results(work) if row[0] == target][-1]
-    seeds = coverage(build, target, os.path.join(CORPUS, target), os.path.join(work, target + ".seeds.log"))
+    seeds = coverage(build, target, os.path.join(work, target + ".seeds.log"))
     add_result(work, [target, 0, 0, seeds, max(seeds, int(last[4]))] + last[5:])
 
 
@@ -219,7 +230,8 @@ def merge(build, work, target):
     shutil.rmtree(made, ignore_errors=True)
     os.makedirs(made)
     named = [f for f in glob.glob(os.path.join(to, "*")) if not re.fullmatch(r"[0-9a-f]{10}", os.path.basename(f))]
-    for f in named:
+    told = [f for folder in seeds_of(target)[1:] for f in files_of(folder)]
+    for f in named + told:
         shutil.copy(f, made)
     status, _, _ = fuzz(build, target, ["-merge=1", "-use_counters=0", "-use_cmp=0", made, os.path.join(work, "corpus", target)],
                         os.path.join(work, target + ".merge.log"))
@@ -228,7 +240,7 @@ def merge(build, work, target):
     for f in set(glob.glob(os.path.join(to, "*"))) - set(named):
         os.remove(f)
     for f in glob.glob(os.path.join(made, "*")):
-        if os.path.join(to, os.path.basename(f)) not in named:
+        if os.path.basename(f) not in {os.path.basename(x) for x in named + told}:
             with open(f, "rb") as text:
                 shutil.copy(f, os.path.join(to, hashlib.sha1(text.read()).hexdigest()[:10]))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The program's parameters of tests/models/hybrid are those that docs/design/hybrid-models.py counts, total and active.
+"""The program's parameters of hybrid models are those that docs/design/hybrid-models.py counts, total and active.
 
     python3 tests/models/counts.py build/stepsim . [NAME ...]
 
@@ -21,15 +21,15 @@ LEFT_OUT = {"kimi_k3": (93 * 4 + 2) * 7168 + 92 * 3584}
 JOB = "--platform gb200 --nodes 1 --bf16 --tp 1 --seq-length 4096 --micro-batch-size 1 --global-batch-size 4 --make-vocab-size-divisible-by 1 --json".split()
 
 
-def counts_by_hand(root):
+def by_hand(root):
     spec = importlib.util.spec_from_file_location("hybrid_models", os.path.join(root, "docs/design/hybrid-models.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.count_model
+    return module
 
 
-def fault(program, root, name, count_model):
-    path = os.path.join(root, "tests/models/hybrid", name + ".json")
+def fault(program, name, hand):
+    path = hand.path_of(name)
     with open(path) as f:
         kind = json.load(f)["model_type"]
     done = subprocess.run([program, "run", "--model", path] + JOB, capture_output=True, text=True)
@@ -39,7 +39,7 @@ def fault(program, root, name, count_model):
         return None if REFUSED[kind] in error else f"is in REFUSED, but: {error[:200] or 'accepted'}"
     if error:
         return error[:300]
-    job, want = answer["inputs"]["job"], count_model(name)
+    job, want = answer["inputs"]["job"], hand.count_model(name)
     got = (job["parameters"], job["active_parameters"])
     out = LEFT_OUT.get(kind, 0)
     # What is active leaves predictions out, as the published figures do.
@@ -47,9 +47,9 @@ def fault(program, root, name, count_model):
 
 
 def main(program, root, *names):
-    names = names or sorted(f[:-5] for f in os.listdir(os.path.join(root, "tests/models/hybrid")) if f.endswith(".json"))
-    count_model = counts_by_hand(root)
-    faults = [(name, text) for name in names for text in [fault(program, root, name, count_model)] if text]
+    hand = by_hand(root)
+    names = names or sorted(hand.PUBLISHED)
+    faults = [(name, text) for name in names for text in [fault(program, name, hand)] if text]
     for name, text in faults:
         print(f"{name}: {text}")
     print(f"{len(names)} models, {len(faults)} with faults")
