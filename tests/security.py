@@ -38,7 +38,7 @@ LIMITS = [
     ("import/hydra.c", "MAX_PATH_BYTES", "a name in a Hydra configuration", "bytes"),
     ("import/hydra_resolve.c", "MAX_DEPTH", "interpolations inside one another", ""),
     ("import/shell.c", "MOST_BYTES", "a word of a pasted launch text", "bytes"),
-    ("replay/native_pass.c", "MOST_BYTES", "a state of a replay that is kept for other numbers of turns", "bytes"),
+    ("replay/native_kept.c", "MOST_BYTES", "a replay that is kept for other numbers of turns", "bytes"),
     ("import/shell_run.c", "MOST_DEPTH", "eval and bash -c inside one another there", ""),
     ("import/shell.c", "MOST_DEPTH", "values inside one another in a pasted launch text", ""),
     ("import/command_files.c", "MAX_FILE_BYTES", "a file that a launch script writes for its launcher", "bytes"),

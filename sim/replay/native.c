@@ -397,13 +397,9 @@ static void run_islands(struct ss_native *k)
 
 static void run(struct ss_native *k)
 {
-    if (ss_kept_resume(k)) {
-        next_moment(k);
-    } else {
-        for (int c = 0; c < k->p->nclasses; c++)
-            wake(k, c);
-        run_runnable(k);
-    }
+    for (int c = 0; c < k->p->nclasses; c++)
+        wake(k, c);
+    run_runnable(k);
     for (;;) {
         run_moment(k);
         if (k->islands.nfree)
@@ -416,10 +412,7 @@ static void run(struct ss_native *k)
             return;
         if (k->anchored && k->left) {
             k->anchored = 0;
-            if (ss_jump_look(k)) {
-                ss_kept_save(k);
-                ss_jump(k);
-            }
+            ss_jump_look(k);
         }
         next_moment(k);
     }
@@ -442,7 +435,6 @@ static int init(struct ss_native *k)
     k->inst0 = p->nclasses;
     k->flow0 = k->inst0 + k->st.nstreams;
     k->left = p->nclasses;
-    k->anchor = -1;
     if (!k->classes || !k->runnable || !k->words || !k->scratch ||
         ss_timers_init(&k->timers, k->flow0 + p->nchannels) || ss_slots_init(k) || ss_sm_init(k) ||
         ss_fluid_init(&k->fluid, p, k->board->link_busy))
@@ -468,27 +460,35 @@ static void release(struct ss_native *k)
     free(k->sm_dirty);
     free(k->scratch);
     ss_jump_free(k);
-    ss_kept_free(k);
+    ss_leaps_free(k->leaps);
+    free(k->keeping);
+}
+
+static void write_board(struct ss_native *k, struct ss_board *board)
+{
+    board->status = k->failed || k->tape->failed ? SS_ERR_NOMEM : k->left ? SS_ERR_DEADLOCK : 0;
+    board->events = board->events_run = k->events;
+    board->flows = k->fluid.started;
+    for (int c = 0; !k->failed && c < k->p->nclasses; c++) {
+        board->at[c].slot = k->classes[c].slot;
+        board->at[c].event = (int)(k->classes[c].ev - k->classes[c].first);
+    }
+    board->finished = 1;
+    if (!board->status)
+        ss_kept_end(k);
 }
 
 void ss_native_run(const struct ss_program *p, struct ss_tape *tape, struct ss_board *board,
                    const struct ss_replay_options *options)
 {
-    struct ss_native k = {.p = p, .tape = tape, .board = board, .options = options};
-    if (init(&k) == 0 &&
-        (tape->wanted || board->full_replay || p->jitter.sigma > 0 || ss_jump_init(&k) == 0) &&
-        (tape->wanted || k.jump || ss_islands_init(&k) == 0))
-        run(&k);
-    else
-        k.failed = 1;
-    board->status = k.failed || tape->failed ? SS_ERR_NOMEM : k.left ? SS_ERR_DEADLOCK : 0;
-    board->events = k.events;
-    board->flows = k.fluid.started;
-    board->events_run = k.events - k.skipped - k.kept_events;
-    for (int c = 0; !k.failed && c < p->nclasses; c++) {
-        board->at[c].slot = k.classes[c].slot;
-        board->at[c].event = (int)(k.classes[c].ev - k.classes[c].first);
+    struct ss_native k = {.p = p, .tape = tape, .board = board, .options = options, .anchor = -1};
+    k.failed = !tape->wanted && !board->full_replay && !(p->jitter.sigma > 0) && ss_jump_init(&k);
+    if (k.failed || !ss_kept_find(&k)) {
+        if (!k.failed && init(&k) == 0 && (tape->wanted || k.jump || ss_islands_init(&k) == 0))
+            run(&k);
+        else
+            k.failed = 1;
+        write_board(&k, board);
     }
-    board->finished = 1;
     release(&k);
 }

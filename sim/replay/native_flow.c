@@ -274,26 +274,6 @@ void ss_fluid_close(struct ss_native *k)
     f->busy = NULL;
 }
 
-void ss_fluid_pass(struct ss_fluid *f, struct ss_pass *s)
-{
-    int n = f->nflows;
-    SS_PASS(s, n);
-    if (s->back && n > f->nflows && grow_flows(f, n))
-        s->failed = 1;
-    if (s->failed)
-        return;
-    ss_pass(s, f->links, (size_t)f->nlinks * sizeof *f->links);
-    ss_pass(s, f->flows, (size_t)n * sizeof *f->flows);
-    ss_pass(s, f->nodes, ((size_t)n << f->node_shift) * sizeof *f->nodes);
-    SS_PASS(s, f->free_flow);
-    SS_PASS(s, f->epoch);
-    SS_PASS(s, f->cause);
-    SS_PASS(s, f->slowed);
-    SS_PASS(s, f->growth);
-    SS_PASS(s, f->doublings);
-    SS_PASS(s, f->started);
-}
-
 /* Flows and links reached from a link; numbers of both. */
 static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
 {

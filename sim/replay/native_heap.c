@@ -308,27 +308,6 @@ void ss_timers_set(struct ss_timers *t, int id, double time)
         set_in_heap(t, id, time);
 }
 
-void ss_timers_pass(struct ss_timers *t, struct ss_pass *s)
-{
-    int ids = t->ids, n = t->n, bits = 64 - t->shift;
-    SS_PASS(s, ids);
-    SS_PASS(s, n);
-    if (s->back && ids > t->ids && ss_timers_grow(t, ids))
-        s->failed = 1;
-    if (s->failed)
-        return;
-    t->n = n;
-    SS_PASS(s, t->few);
-    SS_PASS(s, t->free_moment);
-    SS_PASS(s, t->fresh);
-    SS_PASS(s, bits);
-    ss_pass(s, t->heap, (size_t)n * sizeof *t->heap);
-    ss_pass(s, t->moments, (size_t)t->fresh * sizeof *t->moments);
-    ss_pass(s, t->timers, (size_t)ids * sizeof *t->timers);
-    if (s->back && !t->few && fill_table(t, bits))
-        s->failed = 1;
-}
-
 /* ---- order within a moment ---- */
 
 /* Two ascending lists, linked by next, as one. */
@@ -368,14 +347,4 @@ void ss_timers_sort(struct ss_timers *t, struct ss_moment *m)
         m->tail = id;
     }
     m->unsorted = 0;
-}
-
-void ss_timers_shift(struct ss_timers *t, double by)
-{
-    for (int i = 0; i < t->n; i++) {
-        t->heap[i].time += by;
-        t->moments[t->heap[i].moment].time = t->heap[i].time;
-    }
-    if (!t->few)
-        (void)fill_table(t, 64 - t->shift);
 }

@@ -3,8 +3,8 @@
  * The steady state of a replay, and the jump over it. Whenever one class (the anchor) has run one more period of
  * its slots, the state relative to now is compared with that of an earlier such moment (the base; Brent's method:
  * it moves to every power of two, so that a period of any length is found with one snapshot). When both are the
- * same, all that follows repeats as long as every class's slots do: the clock, and what was counted in between,
- * are taken forward as many times.
+ * same, all that follows repeats as long as every class's slots do: so many periods are left out, the replay goes
+ * on as if the loop had no more turns, and what one period adds is added as many times at the end.
  *
  * The same means: every count and index equal, every time and amount equal but for rounding. The error of a jump
  * over n periods is at most n times that rounding, 1e-12 of the time at which the period was found.
@@ -27,28 +27,24 @@ struct state_text {
 struct ss_jump {
     int anchor, period;          /* class, slots */
     int have_base, count, power; /* anchors since the base */
-    double base_now, base_rounding;
+    double base_now;
     int64_t base_events, base_flows;
-    int *base_slot, *slot, *shift; /* [nclasses]: at the base, now, and between */
+    int *base_slot; /* [nclasses]: at the base */
     struct state_text base, now;
     struct ss_account *accounts; /* of the base */
     double *event_s, *link_busy; /* busy_until_now */
-    size_t nevents;
 };
 
 static int alloc_jump(const struct ss_native *k, struct ss_jump *j)
 {
     size_t nc = (size_t)k->p->nclasses;
     j->base_slot = calloc(nc, sizeof *j->base_slot);
-    j->slot = calloc(nc, sizeof *j->slot);
-    j->shift = calloc(nc, sizeof *j->shift);
-    j->nevents = ss_template_events(k->p);
     if (!k->board->accounts)
-        return j->base_slot && j->slot && j->shift ? 0 : -1;
+        return j->base_slot ? 0 : -1;
     j->accounts = calloc(nc, sizeof *j->accounts);
-    j->event_s = calloc(j->nevents + 1, sizeof *j->event_s);
+    j->event_s = calloc(ss_template_events(k->p) + 1, sizeof *j->event_s);
     j->link_busy = calloc((size_t)k->p->nlinks + 1, sizeof *j->link_busy);
-    return j->base_slot && j->slot && j->shift && j->accounts && j->event_s && j->link_busy ? 0 : -1;
+    return j->base_slot && j->accounts && j->event_s && j->link_busy ? 0 : -1;
 }
 
 int ss_jump_init(struct ss_native *k)
@@ -83,7 +79,7 @@ int ss_jump_init(struct ss_native *k)
     k->jump = j;
     k->anchor = anchor;
     k->anchor_slot = first;
-    return alloc_jump(k, j);
+    return 0;
 }
 
 void ss_jump_free(struct ss_native *k)
@@ -92,8 +88,6 @@ void ss_jump_free(struct ss_native *k)
     if (!j)
         return;
     free(j->base_slot);
-    free(j->slot);
-    free(j->shift);
     free(j->accounts);
     free(j->event_s);
     free(j->link_busy);
@@ -308,72 +302,9 @@ static void set_base(struct ss_native *k)
     if (!board->accounts)
         return;
     memcpy(j->accounts, board->accounts, (size_t)k->p->nclasses * sizeof *j->accounts);
-    memcpy(j->event_s, board->event_s, j->nevents * sizeof *j->event_s);
+    memcpy(j->event_s, board->event_s, ss_template_events(k->p) * sizeof *j->event_s);
     for (int l = 0; l < k->p->nlinks; l++)
         j->link_busy[l] = busy_until_now(k, l);
-}
-
-static void shift_clock(struct ss_native *k, double by)
-{
-    for (int c = 0; c < k->p->nclasses; c++) {
-        k->classes[c].since += by;
-        k->classes[c].last += by;
-    }
-    ss_timers_shift(&k->timers, by);
-    for (int i = 0; i < k->p->nchannels; i++) {
-        struct ss_channel_state *s = &k->st.channels[i];
-        s->begin += by;
-        s->sent += by;
-        s->received += by;
-        s->last.time += by;
-    }
-    for (int i = 0; i < k->st.nstreams; i++)
-        k->st.streams[i].last.time += by;
-    for (int i = 0; i < k->st.nstreams; i++)
-        k->st.instances[i].begin += by;
-    for (int i = 0; i < k->fluid.nflows; i++)
-        k->fluid.flows[i].last += by;
-    for (int i = 0; i < k->fluid.nlinks; i++)
-        k->fluid.links[i].since += by;
-    k->now += by;
-}
-
-static void count_again(struct ss_native *k, double times, double by)
-{
-    const struct ss_jump *j = k->jump;
-    struct ss_board *board = k->board;
-    int64_t skipped = (int64_t)times * (k->events - j->base_events);
-    k->events += skipped;
-    k->fluid.started += (int64_t)times * (k->fluid.started - j->base_flows);
-    k->skipped += skipped;
-    if (!board->accounts)
-        return;
-    for (int c = 0; c < k->p->nclasses; c++) {
-        struct ss_account *a = &board->accounts[c];
-        const struct ss_account *old = &j->accounts[c];
-        for (int l = 0; l < SS_LABEL_COUNT; l++) {
-            double more = (a->label[l].sum - old->label[l].sum) + (a->label[l].rest - old->label[l].rest);
-            if (more != 0)
-                ss_account_add(a, l, times * more);
-        }
-        if (j->shift[c])
-            a->end += by;
-    }
-    for (size_t i = 0; i < j->nevents; i++)
-        board->event_s[i] += times * (board->event_s[i] - j->event_s[i]);
-    for (int l = 0; l < k->p->nlinks; l++)
-        k->fluid.links[l].busy += times * (busy_until_now(k, l) - j->link_busy[l]);
-}
-
-/* Returns how many periods can be left out. */
-static int64_t find_periods(struct ss_native *k)
-{
-    struct ss_jump *j = k->jump;
-    for (int c = 0; c < k->p->nclasses; c++) {
-        j->slot[c] = k->classes[c].slot;
-        j->shift[c] = j->slot[c] - j->base_slot[c];
-    }
-    return ss_jump_left(k->p, j->slot, j->shift);
 }
 
 static void set_next(struct ss_native *k)
@@ -384,20 +315,59 @@ static void set_next(struct ss_native *k)
         next + j->period <= k->p->classes[j->anchor].nslots ? next : INT_MAX; /* none is left to jump over */
 }
 
-void ss_jump(struct ss_native *k)
+/* What was counted since the base. */
+static void count_period(const struct ss_native *k, struct ss_leap *leap)
+{
+    const struct ss_jump *j = k->jump;
+    const struct ss_board *board = k->board;
+    size_t nevents = ss_template_events(k->p);
+    leap->now = k->now;
+    leap->seconds = k->now - j->base_now;
+    leap->events = k->events - j->base_events;
+    leap->flows = k->fluid.started - j->base_flows;
+    if (!board->accounts)
+        return;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        const struct ss_account *a = &board->accounts[c], *old = &j->accounts[c];
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            leap->label[c][l] =
+                (a->label[l].sum - old->label[l].sum) + (a->label[l].rest - old->label[l].rest);
+    }
+    for (size_t i = 0; i < nevents; i++)
+        leap->event_s[i] = board->event_s[i] - j->event_s[i];
+    for (int l = 0; l < k->p->nlinks; l++)
+        leap->link_busy[l] = busy_until_now(k, l) - j->link_busy[l];
+}
+
+/* Leaves out as many periods as possible. */
+static void jump(struct ss_native *k)
 {
     struct ss_jump *j = k->jump;
-    int64_t n = find_periods(k);
-    double by = (double)n * (k->now - j->base_now);
-    count_again(k, (double)n, by);
-    shift_clock(k, by);
+    struct ss_leap **end = &k->leaps, *leap = ss_leap_new(k->p, k->board->accounts != NULL);
+    if (!leap) {
+        k->failed = 1;
+        return;
+    }
     for (int c = 0; c < k->p->nclasses; c++) {
-        k->classes[c].slot += (int)n * j->shift[c];
+        leap->slot[c] = k->classes[c].slot;
+        leap->shift[c] = leap->slot[c] - j->base_slot[c];
+    }
+    leap->times = ss_jump_left(k->p, leap->slot, leap->shift);
+    if (leap->times < 1) {
+        k->others |= !k->leaps;
+        free(leap);
+        return;
+    }
+    count_period(k, leap);
+    for (int c = 0; c < k->p->nclasses; c++) {
+        k->classes[c].slot += (int)leap->times * leap->shift[c];
         ss_slots_look_up(&k->classes[c]);
     }
+    while (*end)
+        end = &(*end)->next;
+    *end = leap;
     j->have_base = 0;
     j->power = 1;
-    set_next(k);
 }
 
 int ss_jump_period(const struct ss_native *k)
@@ -405,36 +375,18 @@ int ss_jump_period(const struct ss_native *k)
     return k->jump->period;
 }
 
-void ss_jump_slots(const struct ss_native *k, const int **slot, const int **shift)
-{
-    *slot = k->jump->slot;
-    *shift = k->jump->shift;
-}
-
-void ss_jump_pass(struct ss_native *k, struct ss_pass *s)
+void ss_jump_look(struct ss_native *k)
 {
     struct ss_jump *j = k->jump;
-    size_t nc = (size_t)k->p->nclasses;
-    SS_PASS(s, j->base_now);
-    SS_PASS(s, j->base_events);
-    SS_PASS(s, j->base_flows);
-    ss_pass(s, j->base_slot, nc * sizeof *j->base_slot);
-    if (!k->board->accounts)
-        return;
-    ss_pass(s, j->accounts, nc * sizeof *j->accounts);
-    ss_pass(s, j->event_s, j->nevents * sizeof *j->event_s);
-    ss_pass(s, j->link_busy, (size_t)k->p->nlinks * sizeof *j->link_busy);
-}
-
-int ss_jump_look(struct ss_native *k)
-{
-    struct ss_jump *j = k->jump;
-    int ahead = 0;
     k->due = INT_MAX;
     ss_fluid_forget_plans(k);
+    if (!j->base_slot && alloc_jump(k, j)) {
+        k->failed = 1;
+        return;
+    }
     j->count++;
     if (j->have_base && write_state(k, &j->now, (struct comparison){&j->base, ROUNDING * k->now, 0, 0})) {
-        ahead = find_periods(k) >= 1;
+        jump(k);
     } else if (!j->have_base || j->count == j->power) {
         if (j->have_base)
             j->power *= 2;
@@ -442,7 +394,5 @@ int ss_jump_look(struct ss_native *k)
         set_base(k);
     }
     k->failed |= j->now.failed;
-    if (!ahead)
-        set_next(k);
-    return ahead;
+    set_next(k);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a replay at its first jump over a steady state, kept for programs that are the same up to there: those of another number of
- * microbatches have more or fewer turns of the loops that are jumped over. Such a replay goes on from there, and is the same to the last
- * bit as one from the beginning.
+ * Replays that are kept whole for programs that differ in the turns of their loops alone, as those of one job with other numbers of
+ * microbatches do. What the engine does depends on all else: the periods that a jump leaves out are added behind the end. So such a replay
+ * is the same to the last bit as one of its own.
  *
- * Most programs come once. So a cheap mark of a program is remembered, and a state is kept when its mark comes for the second time.
+ * Most programs come once. So a cheap mark of a program is remembered, and a replay is kept when its mark comes for the second time.
  */
 #include <limits.h>
 
 #include "base/cache.h"
 #include "replay/native.h"
-#include "replay/steps.h"
 
 #define MARKS 256
 /* Events of templates beyond which nothing is kept: those of unfolded ranks. */
 #define MOST_EVENTS 65536
+#define MOST_BYTES (1 << 20) /* of a replay */
 
 struct ss_keeping {
     struct ss_cache *cache;
@@ -22,9 +22,9 @@ struct ss_keeping {
 };
 
 struct kept {
-    int *slot, *shift; /* [classes]: where a class was, slots of a period */
-    int *templates;    /* of the slots up to that behind these, class after class */
-    struct ss_pass state;
+    struct ss_leap *leaps;
+    int *more;              /* [classes]: turns of the loop */
+    struct ss_board *board; /* a copy, whose pointers are not valid */
 };
 
 /* ---- what a program is ---- */
@@ -98,7 +98,15 @@ static void mix_links(struct ss_cache_key *key, const struct ss_program *p)
     }
 }
 
-/* All of a program without jitter that the engine reads, but for the slots: `mark` has the sizes of its tables. */
+static void mix_slots(struct ss_cache_key *key, const struct ss_program_class *c)
+{
+    const int n = ss_program_stored(c), numbers[] = {c->nstreams, n, c->loop.first, c->loop.length};
+    ss_cache_mix_ints(key, numbers, 4);
+    for (int i = 0; i < n; i++)
+        ss_cache_mix(key, (uint64_t)(uint32_t)c->slots[i].template_index);
+}
+
+/* All of a program without jitter that the engine reads, but for the turns of its loops: `mark` has the sizes of its tables. */
 static struct ss_cache_key key_of(const struct ss_native *k, uint64_t mark)
 {
     const struct ss_program *p = k->p;
@@ -117,7 +125,7 @@ static struct ss_cache_key key_of(const struct ss_native *k, uint64_t mark)
     for (int i = 0; i < p->ncollectives; i++)
         mix_collective(&key, &p->collectives[i]);
     for (int c = 0; c < p->nclasses; c++)
-        ss_cache_mix(&key, (uint64_t)p->classes[c].nstreams);
+        mix_slots(&key, &p->classes[c]);
     return key;
 }
 
@@ -139,103 +147,57 @@ static int is_known(struct ss_cache *cache, uint64_t mark)
     return known;
 }
 
-/* ---- the state ---- */
-
-static void pass_ring(struct ss_pass *s, void **ring, uint32_t mask, size_t size)
-{
-    size_t n = ((size_t)mask + 1) * size;
-    if (!*ring)
-        return;
-    if (s->back && !(*ring = s->failed ? NULL : malloc(n)))
-        s->failed = 1;
-    ss_pass(s, *ring, n);
-}
-
-static void pass_books(struct ss_state *st, struct ss_pass *s)
-{
-    const struct ss_program *p = st->p;
-    size_t ng = (size_t)p->ncollectives, ns = (size_t)st->nstreams;
-    ss_pass(s, st->posts, (size_t)st->member0[ng] * sizeof *st->posts);
-    ss_pass(s, st->first_instance, ng * sizeof *st->first_instance);
-    ss_pass(s, st->instances, ns * sizeof *st->instances);
-    ss_pass(s, st->channels, (size_t)p->nchannels * sizeof *st->channels);
-    for (int i = 0; i < p->nchannels; i++)
-        pass_ring(s, (void **)&st->channels[i].ring, st->channels[i].mask, sizeof *st->channels[i].ring);
-    ss_pass(s, st->streams, ns * sizeof *st->streams);
-    for (size_t i = 0; i < ns; i++)
-        pass_ring(s, (void **)&st->streams[i].ring, st->streams[i].mask, sizeof *st->streams[i].ring);
-}
-
-static void pass_class(struct ss_native *k, struct ss_native_class *c, struct ss_pass *s)
-{
-    struct ss_native_class is = *c;
-    int event = s->back ? 0 : (int)(c->ev - c->first);
-    SS_PASS(s, is);
-    SS_PASS(s, event);
-    ss_pass(s, k->holds + is.hold0, (size_t)is.nholds * sizeof *k->holds);
-    if (!s->back || s->failed)
-        return;
-    is.kind = c->kind;
-    is.event_s0 = c->event_s0;
-    *c = is;
-    c->slot--;
-    ss_slots_look_up(c);
-    ss_slots_enter(c, c->then);
-    c->ev = c->first + event;
-    c->slot++;
-    ss_slots_look_up(c);
-}
-
-static void pass_state(struct ss_native *k, struct ss_pass *s)
-{
-    struct ss_board *b = k->board;
-    size_t nc = (size_t)k->p->nclasses;
-    SS_PASS(s, k->now);
-    SS_PASS(s, k->held);
-    SS_PASS(s, k->held_growth);
-    SS_PASS(s, k->due);
-    SS_PASS(s, k->events);
-    SS_PASS(s, b->makespan);
-    SS_PASS(s, b->doublings);
-    if (b->accounts) {
-        ss_pass(s, b->accounts, nc * sizeof *b->accounts);
-        ss_pass(s, b->event_s, ss_template_events(k->p) * sizeof *b->event_s);
-    }
-    pass_books(&k->st, s);
-    for (size_t c = 0; c < nc; c++)
-        pass_class(k, &k->classes[c], s);
-    ss_timers_pass(&k->timers, s);
-    ss_fluid_pass(&k->fluid, s);
-    ss_jump_pass(k, s);
-}
-
-/* ---- kept states ---- */
+/* ---- kept replays ---- */
 
 static void destroy(void *thing)
 {
     struct kept *kept = thing;
-    free(kept->slot);
-    free(kept->templates);
-    free(kept->state.bytes);
+    ss_leaps_free(kept->leaps);
+    free(kept->more);
+    free(kept->board);
     free(kept);
 }
 
-/* Whether the replay of a program of the same key comes to the same state, and jumps there. */
-static int is_way(const struct ss_program *p, const struct kept *kept)
+/* Whether a class does the same before its replay jumps and behind that with `times` periods left out, as with `more` turns of its loop in
+ * the kept replay. */
+static int same_class(const struct ss_program_class *c, int more, int64_t times, const struct ss_leap *leap,
+                      int cls)
 {
-    const int *templates = kept->templates;
-    for (int c = 0; c < p->nclasses; c++) {
-        const struct ss_program_class *pc = &p->classes[c];
-        if (kept->slot[c] + 1 >= pc->nslots)
-            return 0;
-        for (struct ss_steps s = ss_steps_from(pc, 0); s.slot <= kept->slot[c] + 1; ss_step(&s))
-            if (pc->slots[s.entry].template_index != *templates++)
-                return 0;
-    }
-    return ss_jump_left(p, kept->slot, kept->shift) >= 1;
+    const struct ss_program_loop *l = &c->loop;
+    const int64_t slot = leap->slot[cls], shift = leap->shift[cls], turns = (int64_t)l->more - more;
+    if (l->length * turns != shift * (times - leap->times))
+        return 0;
+    int64_t least = l->more < more ? l->more : more, left_out = times < leap->times ? times : leap->times;
+    return turns == 0 || (slot < l->first + l->length * (least + 1) && slot + shift * left_out >= l->first);
 }
 
-int ss_kept_resume(struct ss_native *k)
+/* Whether the replay of a program of the same key is the kept one but for the first jump. `times`: the periods that it leaves out there. */
+static int is_same(const struct ss_program *p, const struct kept *kept, int64_t times)
+{
+    int same = times >= 1;
+    for (int c = 0; c < p->nclasses && same; c++)
+        same = same_class(&p->classes[c], kept->more[c], times, kept->leaps, c);
+    return same;
+}
+
+/* Fills the board as a replay with `times` periods left out in the first jump would. */
+static void fill_board(struct ss_native *k, const struct kept *kept, int64_t times)
+{
+    struct ss_board *board = k->board;
+    const struct ss_leap *leap = kept->leaps;
+    int accounts = board->accounts != NULL;
+    memcpy(board, kept->board, ss_board_place(NULL, k->p, accounts));
+    ss_board_place(board, k->p, accounts);
+    board->events_run = 0;
+    for (int c = 0; c < k->p->nclasses; c++) {
+        board->at[c].slot = k->p->classes[c].nslots;
+        if (accounts && board->accounts[c].peak_time > leap->now)
+            board->accounts[c].peak_slot += (int)(times - leap->times) * leap->shift[c];
+    }
+    ss_leaps_add(k->p, board, leap, times);
+}
+
+int ss_kept_find(struct ss_native *k)
 {
     struct ss_cache *cache = k->options->cache;
     if (!cache || !k->jump || ss_template_events(k->p) > MOST_EVENTS)
@@ -251,74 +213,57 @@ int ss_kept_resume(struct ss_native *k)
             *k->keeping = (struct ss_keeping){cache, key};
         return 0;
     }
-    int same = is_way(k->p, kept);
-    if (same) {
-        struct ss_pass s = kept->state;
-        s.back = 1;
-        k->lowest = INT_MAX;
-        pass_state(k, &s);
-        k->failed |= s.failed;
-        k->kept_events = k->events;
-        if (!k->failed)
-            ss_jump(k);
-    }
+    const int64_t times = ss_jump_left(k->p, kept->leaps->slot, kept->leaps->shift);
+    int same = is_same(k->p, kept, times);
+    if (same)
+        fill_board(k, kept, times);
     ss_cache_give_back(cache, key);
     return same;
 }
 
-static size_t count_slots(const struct ss_program *p, const int *slot)
+/* Bytes of a kept replay, of which `board_size` are those of the board. */
+static size_t bytes_of(const struct ss_native *k, size_t board_size)
 {
-    size_t n = 0;
-    for (int c = 0; c < p->nclasses; c++)
-        n += (size_t)slot[c] + 2;
+    size_t n = sizeof(struct kept) + board_size + (size_t)k->p->nclasses * sizeof(int);
+    for (const struct ss_leap *leap = k->leaps; leap; leap = leap->next)
+        n += ss_leap_size(k->p, k->board->accounts != NULL);
     return n;
 }
 
-static struct kept *make(struct ss_native *k, const int *slot, const int *shift)
+/* Without the jumps. */
+static struct kept *make(const struct ss_native *k, size_t board_size)
 {
     const struct ss_program *p = k->p;
-    size_t nc = (size_t)p->nclasses;
     struct kept *kept = calloc(1, sizeof *kept);
     if (!kept)
         return NULL;
-    kept->slot = malloc((2 * nc + 1) * sizeof *kept->slot);
-    kept->templates = malloc(count_slots(p, slot) * sizeof *kept->templates);
-    if (!kept->slot || !kept->templates) {
+    kept->more = malloc((size_t)p->nclasses * sizeof *kept->more);
+    kept->board = malloc(board_size);
+    if (!kept->more || !kept->board) {
         destroy(kept);
         return NULL;
     }
-    kept->shift = kept->slot + nc;
-    memcpy(kept->slot, slot, nc * sizeof *slot);
-    memcpy(kept->shift, shift, nc * sizeof *shift);
-    int *to = kept->templates;
     for (int c = 0; c < p->nclasses; c++)
-        for (struct ss_steps s = ss_steps_from(&p->classes[c], 0); s.slot <= slot[c] + 1; ss_step(&s))
-            *to++ = p->classes[c].slots[s.entry].template_index;
-    pass_state(k, &kept->state);
+        kept->more[c] = p->classes[c].loop.more;
+    memcpy(kept->board, k->board, board_size);
     return kept;
 }
 
-void ss_kept_save(struct ss_native *k)
+void ss_kept_end(struct ss_native *k)
 {
     const struct ss_keeping *keeping = k->keeping;
-    const int *slot, *shift;
-    ss_jump_slots(k, &slot, &shift);
-    int running = keeping != NULL;
-    for (int c = 0; c < k->p->nclasses && running; c++)
-        running = slot[c] >= 0 && slot[c] + 1 < k->p->classes[c].nslots;
-    struct kept *kept = running ? make(k, slot, shift) : NULL;
-    if (kept &&
-        (kept->state.failed ||
-         ss_cache_put(keeping->cache, keeping->key, kept,
-                      sizeof *kept + kept->state.cap + count_slots(k->p, slot) * sizeof *slot, destroy)))
+    struct kept *kept = NULL;
+    size_t board_size = ss_board_place(NULL, k->p, k->board->accounts != NULL),
+           size = bytes_of(k, board_size);
+    if (keeping && k->leaps && !k->others && size <= MOST_BYTES)
+        kept = make(k, board_size);
+    ss_leaps_add(k->p, k->board, k->leaps, k->leaps ? k->leaps->times : 0);
+    if (!kept)
+        return;
+    kept->leaps = k->leaps;
+    k->leaps = NULL;
+    if (ss_cache_put(keeping->cache, keeping->key, kept, size, destroy))
         destroy(kept);
-    else if (kept)
+    else
         ss_cache_give_back(keeping->cache, keeping->key);
-    ss_kept_free(k);
-}
-
-void ss_kept_free(struct ss_native *k)
-{
-    free(k->keeping);
-    k->keeping = NULL;
 }

@@ -138,6 +138,11 @@ MAKE_UNUSED static void make_compute(struct ss_program *p, int cls, double secon
     make_event(p, cls, SS_EV_COMPUTE, 0, 0, seconds);
 }
 
+MAKE_UNUSED static void make_memory(struct ss_program *p, int cls, int kind, double bytes)
+{
+    make_event(p, cls, kind, SS_MEM_ACTIVATIONS, 0, bytes);
+}
+
 MAKE_UNUSED static void make_send(struct ss_program *p, int channel, double bytes)
 {
     make_event(p, p->channels[channel].from, SS_EV_SEND, channel, 0, bytes);
@@ -156,6 +161,50 @@ MAKE_UNUSED static void make_wait_send(struct ss_program *p, int channel)
 MAKE_UNUSED static void make_wait_recv(struct ss_program *p, int channel)
 {
     make_event(p, p->channels[channel].to, SS_EV_WAIT_RECV, channel, 0, 0);
+}
+
+/* Entry `at` of the slots of the class runs so many times more. To be called when the class has all slots. */
+MAKE_UNUSED static void make_turns(struct ss_program *p, int cls, int at, int more)
+{
+    struct ss_program_class *c = &p->classes[cls];
+    c->loop = (struct ss_program_loop){at, 1, more, 0};
+    c->nslots += more;
+}
+
+/* Class 0 computes 1 s, sends in each of 1 + `more` turns of 0.6 s, then has 60 slots of 0.25 s and one of 2 s that needs more memory than
+ * all before. Class 1 receives, and class 2 computes 0.5 s. */
+MAKE_UNUSED static struct ss_program *make_two_states(int more)
+{
+    struct ss_program *p = make_program(3, 0);
+    int channel = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
+    make_compute(p, 0, 1);
+    make_slot(p, 0, "send");
+    make_memory(p, 0, SS_EV_ALLOC, 50);
+    make_compute(p, 0, 0.5);
+    make_send(p, channel, 1e8);
+    make_wait_send(p, channel);
+    make_memory(p, 0, SS_EV_FREE, 50);
+    make_slot(p, 0, "body");
+    make_compute(p, 0, 0.25);
+    for (int i = 1; i < 60; i++) {
+        struct ss_program_class *c = &p->classes[0];
+        c->slots = make_room(c->slots, c->nslots, sizeof *c->slots);
+        c->slots[c->nslots] = c->slots[c->nslots - 1];
+        c->nslots++;
+    }
+    make_slot(p, 0, "last");
+    make_memory(p, 0, SS_EV_ALLOC, 100);
+    make_compute(p, 0, 2);
+    make_memory(p, 0, SS_EV_FREE, 100);
+    make_slot(p, 1, "receive");
+    make_recv(p, channel);
+    make_wait_recv(p, channel);
+    make_compute(p, 1, 0.1);
+    make_slot(p, 2, "short");
+    make_compute(p, 2, 0.5);
+    make_turns(p, 0, 1, more);
+    make_turns(p, 1, 0, more);
+    return p;
 }
 
 MAKE_UNUSED static void make_free(struct ss_program *p)

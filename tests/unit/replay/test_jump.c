@@ -28,6 +28,11 @@ static void compare(const char *job, const struct ss_program *p, const struct ss
         for (int m = 0; m < SS_MEM_COUNT; m++)
             near(job, ss_mem_name(m), jumped->dynamic_peak[c][m], full->dynamic_peak[c][m], 1);
     }
+    for (int c = 0; c < p->nclasses; c++) {
+        near(job, "time of the peak", jumped->peak_time[c], full->peak_time[c], t);
+        CU_ASSERT_EQUAL(jumped->peak_slot[c], full->peak_slot[c]);
+    }
+    CU_ASSERT_EQUAL(jumped->flows, full->flows);
     for (int l = 0; l < p->nlinks; l++)
         near(job, "link", jumped->link_busy[l], full->link_busy[l], t);
     for (size_t e = 0; e < ss_template_events(p); e++)
@@ -150,12 +155,31 @@ static void test_link_never_idle(void)
     make_free(p);
 }
 
+/* The second steady state, the peak of memory of class 0 and its end are behind the first jump; class 1 ends between the jumps, class 2
+ * before both. */
+static void test_two_states(void)
+{
+    struct ss_program *p = make_two_states(100);
+    struct ss_timeline *jumped = NULL, *full = NULL;
+    CU_ASSERT_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &jumped, NULL) == 0);
+    CU_ASSERT_FATAL(ss_timeline_replay_with(p, &every_slot, &full, NULL) == 0);
+    compare("two states", p, jumped, full);
+    CU_ASSERT_DOUBLE_EQUAL(jumped->iteration_s, 1 + 101 * 0.6 + 60 * 0.25 + 2, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(jumped->peak_time[0], 1 + 101 * 0.6 + 60 * 0.25, 1e-9);
+    CU_ASSERT_EQUAL(jumped->peak_slot[0], 1 + 101 + 60);
+    CU_ASSERT(events_run(p, 0) < 60);
+    ss_timeline_free(jumped);
+    ss_timeline_free(full);
+    make_free(p);
+}
+
 SUITE(jump)
 {
     CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
                            {"a steady state is jumped over", test_it_jumps},
                            {"the first turn like another is enough", test_first_turn},
                            {"a link that is never idle", test_link_never_idle},
+                           {"two steady states", test_two_states},
                            CU_TEST_INFO_NULL};
     return suite_run("jump", NULL, NULL, tests);
 }

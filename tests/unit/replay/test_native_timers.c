@@ -54,17 +54,10 @@ static void random_walk(int ids, unsigned times)
     begin(ids);
     for (int i = 0; i < 4 * ids; i++) {
         int id = (int)draw((unsigned)ids);
-        switch (draw(4)) {
-        case 0: now = fmax(now, pop(ids)); break;
-        case 1:
-            if (draw(50) == 0 && ss_timers_any(&t.timers)) {
-                ss_timers_shift(&t.timers, 0.5);
-                for (int k = 0; k < ids; k++)
-                    t.due[k] += t.due[k] >= 0 ? 0.5 : 0;
-            }
-            break;
-        default: set(id, now + (double)(1 + draw(times)) / 8); break;
-        }
+        if (draw(3) == 0)
+            now = fmax(now, pop(ids));
+        else
+            set(id, now + (double)(1 + draw(times)) / 8);
     }
     while (pop(ids) >= 0)
         ;

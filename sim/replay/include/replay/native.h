@@ -163,28 +163,19 @@ struct ss_native {
     int alone;  /* 1: an island runs on its own; 2: one of its classes has come to a collective */
     int shared; /* 1: classes may have templates in common */
     int *sm_dirty, nsm_dirty;
-    int *scratch;            /* streams of one collective */
-    int left;                /* classes not at their end */
-    int64_t events, skipped; /* skipped: of events, those jumped over */
-    int failed;              /* out of memory */
+    int *scratch;   /* streams of one collective */
+    int left;       /* classes not at their end */
+    int64_t events; /* run */
+    int failed;     /* out of memory */
     const struct ss_replay_options *options;
     int instants;               /* since somebody was told how far it is */
     struct ss_jump *jump;       /* NULL: every slot is run */
     int anchor, anchor_slot;    /* class and slot at which to look for a steady state */
     int anchored;               /* it was reached at this instant */
-    struct ss_keeping *keeping; /* NULL: nothing of this replay is to be kept */
-    int64_t kept_events;        /* of events, those before the kept state that it began with */
+    struct ss_leap *leaps;      /* jumps so far, in the order of time */
+    int others;                 /* 1: with more turns, it might have jumped earlier */
+    struct ss_keeping *keeping; /* NULL: this replay is not to be kept */
 };
-
-/* Bytes of a state on their way to a block that is kept, or back from it. */
-struct ss_pass {
-    char *bytes;
-    size_t n, cap, at;
-    int back, failed;
-};
-/* Passes n bytes of the state; failed: out of memory. */
-void ss_pass(struct ss_pass *s, void *bytes, size_t n);
-#define SS_PASS(s, x) ss_pass(s, &(x), sizeof(x))
 
 /* ---- native_heap.c ---- */
 int ss_timers_init(struct ss_timers *t, int ids);
@@ -234,10 +225,6 @@ static inline int ss_timers_pop(struct ss_timers *t)
     }
     return id;
 }
-/* Delays all timers by the same time. Only after ss_timers_any. */
-void ss_timers_shift(struct ss_timers *t, double by);
-/* Passes the timers of a replay of the same program. Only after ss_timers_any. */
-void ss_timers_pass(struct ss_timers *t, struct ss_pass *s);
 void ss_timers_free(struct ss_timers *t);
 
 /* ---- native_flow.c ---- */
@@ -259,8 +246,6 @@ void ss_fluid_stop(struct ss_native *k, int flow);
 void ss_fluid_settle(struct ss_native *k);
 /* Counts no link time beyond now. */
 void ss_fluid_close(struct ss_native *k);
-/* Passes links and flows of a replay of the same program. Not while links are touched. */
-void ss_fluid_pass(struct ss_fluid *f, struct ss_pass *s);
 
 /* ---- native_slots.c: where slots and events are, laid out for the caches ---- */
 /* 0, or -1 out of memory; call ss_slots_free in both cases. */
@@ -325,16 +310,31 @@ static inline void ss_islands_untie(struct ss_native *k, int cls)
 
 /* ---- native_jump.c: a steady state is jumped over ---- */
 int ss_jump_init(struct ss_native *k);
-/* At the end of an instant in which the anchor came to its next period: 1 where the state has repeated, and ss_jump comes next. */
-int ss_jump_look(struct ss_native *k);
-void ss_jump(struct ss_native *k);
+/* At the end of an instant in which the anchor came to its next period: jumps where the state has repeated. */
+void ss_jump_look(struct ss_native *k);
 void ss_jump_free(struct ss_native *k);
 /* Slots of the anchor between two looks. */
 int ss_jump_period(const struct ss_native *k);
-/* Passes what is counted at the base of a jump. */
-void ss_jump_pass(struct ss_native *k, struct ss_pass *s);
-/* Where classes are before the jump, and slots of a period. */
-void ss_jump_slots(const struct ss_native *k, const int **slot, const int **shift);
+
+/* ---- native_leap.c: what jumps leave out ---- */
+/* A jump: how many periods are left out, and what one of them adds. The engine's clock and its accounts do not know of them. */
+struct ss_leap {
+    struct ss_leap *next;
+    int64_t times;
+    double now, seconds; /* of the engine's clock when it jumped; of a period */
+    int64_t events, flows;
+    double (*label)[SS_LABEL_COUNT]; /* [nclasses]; NULL, as what follows: no accounts */
+    double *event_s, *link_busy;
+    int *slot, *shift; /* [nclasses]: where a class was, slots of a period */
+};
+/* NULL: out of memory. */
+struct ss_leap *ss_leap_new(const struct ss_program *p, int accounts);
+size_t ss_leap_size(const struct ss_program *p, int accounts);
+/* Frees a list of jumps. */
+void ss_leaps_free(struct ss_leap *leaps);
+/* Adds what was left out to the board of a replay that has ended. `times`: periods of the first jump. */
+void ss_leaps_add(const struct ss_program *p, struct ss_board *board, const struct ss_leap *leaps,
+                  int64_t times);
 
 /* ---- native_period.c ---- */
 /* Smallest period of slots [from, from + n) of a class; 0 out of memory. */
@@ -345,12 +345,11 @@ int ss_slots_first_look(const struct ss_program_class *c, int from, int period);
 /* Returns how many periods more every class's slots repeat, from where they are, with so many slots a period. */
 int64_t ss_jump_left(const struct ss_program *p, const int *slot, const int *shift);
 
-/* ---- native_kept.c: what comes before a jump, kept for programs that differ in the number of turns alone ---- */
-/* Asks the cache, behind ss_jump_init: 1 where the state at the jump was kept; the engine has jumped from there. */
-int ss_kept_resume(struct ss_native *k);
-/* Keeps the state right before the first jump, where the cache has asked for that. */
-void ss_kept_save(struct ss_native *k);
-void ss_kept_free(struct ss_native *k);
+/* ---- native_kept.c: replays, kept for programs that differ in the number of turns alone ---- */
+/* Asks the cache, behind ss_jump_init: 1 where the replay was kept, and the board is filled. */
+int ss_kept_find(struct ss_native *k);
+/* Adds what the jumps of a replay that has ended left out, and keeps the replay where the cache has asked for that. */
+void ss_kept_end(struct ss_native *k);
 
 /* ---- native_sm.c ---- */
 int ss_sm_init(struct ss_native *k);

@@ -106,7 +106,7 @@ struct ss_replay_options {
     /* Called now and then in a long replay with the share of slots that are done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
     void *ctx;
-    /* Keeps what comes before a steady state for like programs with another number of turns, in the native engine; may be NULL. */
+    /* Keeps replays for like programs with another number of turns, in the native engine; may be NULL. */
     struct ss_cache *cache;
 };
 /* Replays a program as ss_timeline_replay does, with options; NULL: the native engine. */
