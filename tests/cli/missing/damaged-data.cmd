@@ -9,7 +9,8 @@ printf 'elapsed time per iteration (ms): 430.0 |\n' > t.log
 sed 's/^--measured.*//' "$SRC/workloads/jobs/gpt2-01.args" > t.args
 export STEPSIM_DATA=sd
 "$STEPSIM" validate || echo "exit $?"
-"$STEPSIM" list models || echo "exit $?"
+"$STEPSIM" list models > models.txt || echo "exit $?"
+grep qwen2.5-1 models.txt
 "$STEPSIM" list stacks --json || echo "exit $?"
 "$STEPSIM" platform import "$SRC/tests/unit/data/lstopo-h800-8-switch.xml" || echo "exit $?"
 "$STEPSIM" calibrate --platform h800 --prop ss.gemm.efficiency.fp16 --log t.log --job t.args || echo "exit $?"

@@ -111,19 +111,25 @@ TEST(figure_slot_by_slot)
     ss_program_free(p);
 }
 
-TEST(figure_is_the_golden_file)
+/* The first rank's row to the letter: colours of chunks, numbers, titles. cli/pictures/whole has what is around the rows. */
+TEST(row_is_the_golden_file)
 {
+    static const char path[] = SS_SOURCE_DIR "/tests/golden/interleaved-4-2-8-rank0.svg";
     struct ss_program *p = figure();
     struct drawn d = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 0);
-    char *golden = slurp(SS_SOURCE_DIR "/tests/golden/interleaved-4-2-8.svg");
+    const char *first = strstr(d.gantt, "<g data-class=\"rank0\">"),
+               *second = strstr(d.gantt, "<g data-class=\"rank1\">");
 
+    CU_ASSERT_FATAL(first && second && first < second);
     if (getenv("UPDATE")) {
-        FILE *f = fopen(SS_SOURCE_DIR "/tests/golden/interleaved-4-2-8.svg", "w");
+        FILE *f = fopen(path, "w");
         CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-        fputs(d.gantt, f);
+        fwrite(first, 1, (size_t)(second - first), f);
         fclose(f);
-    } else
-        CU_ASSERT(golden && !strcmp(golden, d.gantt));
+    }
+    char *golden = slurp(path);
+    CU_ASSERT(golden && strlen(golden) == (size_t)(second - first) &&
+              !strncmp(golden, first, (size_t)(second - first)));
     free(golden);
     drop(&d);
     ss_program_free(p);
