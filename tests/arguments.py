@@ -12,7 +12,7 @@ The sources are parsed, nothing of them runs: the script needs neither torch nor
 
     --name VALUES WHERE
 
-VALUES as in argparse: 0, 1, a number, + or *; WHERE is the function that adds it, or the class and its field. The lists in
+without those that tests/arguments/megatron-lm.txt has where FILE:FUNCTION is told, which is of a fork. VALUES as in argparse: 0, 1, a number, + or *; WHERE is the function that adds it, or the class and its field. The lists in
 tests/arguments are compared with the program's table by unit.flags. What the parser does not understand ends it: exit 1.
 """
 import ast
@@ -20,6 +20,7 @@ import pathlib
 import sys
 import tempfile
 
+HERE = pathlib.Path(__file__).parent
 DEFAULT = "megatron/training/arguments.py:add_megatron_arguments"
 NO_VALUE = ("store_true", "store_false", "store_const", "count")
 
@@ -296,7 +297,11 @@ def main(words):
         return check_self()
     if not 1 <= len(words) <= 2:
         sys.exit(__doc__)
-    print("\n".join(read(words[0], words[1] if len(words) > 1 else DEFAULT)))
+    lines = read(words[0], words[1] if len(words) > 1 else DEFAULT)
+    if len(words) > 1:
+        known = {tuple(line.split()[:2]) for line in (HERE / "arguments/megatron-lm.txt").read_text(encoding="ascii").splitlines()}
+        lines = [line for line in lines if tuple(line.split()[:2]) not in known]
+    print("\n".join(lines))
     return 0
 
 

@@ -133,11 +133,11 @@ static void test_arguments(void)
 {
     CU_ASSERT_EQUAL(check_arguments("megatron-lm"), 878);
     CU_ASSERT_EQUAL(check_arguments("megatron-lm-modelopt"), 22);
-    CU_ASSERT_EQUAL(check_arguments("pai-megatron-patch"), 116);
-    CU_ASSERT_EQUAL(check_arguments("swiss-ai"), 422);
-    CU_ASSERT_EQUAL(check_arguments("zero-bubble"), 332);
-    CU_ASSERT_EQUAL(check_arguments("mindspeed-llm"), 282);
-    CU_ASSERT_EQUAL(check_arguments("mindspeed"), 163);
+    CU_ASSERT_EQUAL(check_arguments("pai-megatron-patch"), 104);
+    CU_ASSERT_EQUAL(check_arguments("swiss-ai"), 47);
+    CU_ASSERT_EQUAL(check_arguments("zero-bubble"), 37);
+    CU_ASSERT_EQUAL(check_arguments("mindspeed-llm"), 267);
+    CU_ASSERT_EQUAL(check_arguments("mindspeed"), 151);
 }
 
 static void test_nearest(void)
