@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The steady state of a replay, and the jump over it. Whenever one class (the anchor) has run one more period of
- * its slots, the state relative to now is compared with that of an earlier such moment (the base; Brent's method:
- * it moves to every power of two, so that a period of any length is found with one snapshot). When both are the
- * same, all that follows repeats as long as every class's slots do: so many periods are left out, the replay goes
+ * its slots, the state relative to now is compared with those of earlier such moments (the bases): of the first
+ * ones, as many as there is room for, and behind them of those that follow each power of two, so that a period of
+ * any length is found (Brent's method). When two are the same, all that follows repeats as long as every class's slots do: so many periods are left out, the replay goes
  * on as if the loop had no more turns, and what one period adds is added as many times at the end.
  *
  * The same means: every count and index equal, every time and amount equal but for rounding. The error of a jump
@@ -15,6 +15,8 @@
 #include "replay/native.h"
 
 #define ROUNDING 1e-12
+#define MOST_BASES 32
+#define BASES_ROOM (1 << 20) /* of all bases, where there are several */
 
 /* State to compare: numbers that must be equal, and times and amounts that may differ by rounding. */
 struct state_text {
@@ -24,28 +26,19 @@ struct state_text {
     int failed;
 };
 
-struct ss_jump {
-    int anchor, period;          /* class, slots */
-    int have_base, count, power; /* anchors since the base */
-    double base_now;
-    int64_t base_events, base_flows;
-    int *base_slot; /* [nclasses]: at the base */
-    struct state_text base, now;
-    struct ss_account *accounts; /* of the base */
-    double *event_s, *link_busy; /* busy_until_now */
+/* A moment at which the anchor had run another period: its state, and what was counted up to there. */
+struct base {
+    struct state_text state;
+    struct ss_leap *counted;
 };
 
-static int alloc_jump(const struct ss_native *k, struct ss_jump *j)
-{
-    size_t nc = (size_t)k->p->nclasses;
-    j->base_slot = calloc(nc, sizeof *j->base_slot);
-    if (!k->board->accounts)
-        return j->base_slot ? 0 : -1;
-    j->accounts = calloc(nc, sizeof *j->accounts);
-    j->event_s = calloc(ss_template_events(k->p) + 1, sizeof *j->event_s);
-    j->link_busy = calloc((size_t)k->p->nlinks + 1, sizeof *j->link_busy);
-    return j->base_slot && j->accounts && j->event_s && j->link_busy ? 0 : -1;
-}
+struct ss_jump {
+    int anchor, period; /* class, slots */
+    int count, power;   /* looks since the first base; when that many are made, the bases are new ones */
+    int n, room;        /* bases; as many as there can be, 0: not known yet */
+    struct base bases[MOST_BASES];
+    struct state_text now;
+};
 
 int ss_jump_init(struct ss_native *k)
 {
@@ -75,7 +68,6 @@ int ss_jump_init(struct ss_native *k)
         return -1;
     j->anchor = anchor;
     j->period = period;
-    j->power = 1;
     k->jump = j;
     k->anchor = anchor;
     k->anchor_slot = first;
@@ -87,12 +79,11 @@ void ss_jump_free(struct ss_native *k)
     struct ss_jump *j = k->jump;
     if (!j)
         return;
-    free(j->base_slot);
-    free(j->accounts);
-    free(j->event_s);
-    free(j->link_busy);
-    free(j->base.exact);
-    free(j->base.real);
+    for (int i = 0; i < MOST_BASES; i++) {
+        free(j->bases[i].state.exact);
+        free(j->bases[i].state.real);
+        free(j->bases[i].counted);
+    }
     free(j->now.exact);
     free(j->now.real);
     free(j);
@@ -220,7 +211,7 @@ static void write_instance(const struct ss_native *k, int i, struct state_text *
         real(t, k->now - in->begin);
 }
 
-/* Where a state is compared while it is written: most differ from the base in their first classes. */
+/* A state is compared while it is written, where it is large: most differ from a base in their first classes. */
 struct comparison {
     const struct state_text *base; /* NULL: with nothing */
     double rounding;
@@ -242,6 +233,12 @@ static int agrees(struct comparison *with, const struct state_text *t)
         if (!(fabs(base->real[with->nreal] - t->real[with->nreal]) <= with->rounding))
             return 0;
     return 1;
+}
+
+/* Whether a whole state is the base. */
+static int is_base(struct comparison *with, const struct state_text *t)
+{
+    return t->nexact == with->base->nexact && t->nreal == with->base->nreal && agrees(with, t);
 }
 
 /* Returns 0 as soon as the state differs. */
@@ -271,8 +268,24 @@ static int write_state(const struct ss_native *k, struct state_text *t, struct c
         write_flow(k, i, t);
     for (int i = 0; i < k->st.nstreams; i++)
         write_instance(k, i, t);
-    return agrees(&with, t) &&
-           (!with.base || (t->nexact == with.base->nexact && t->nreal == with.base->nreal));
+    return !with.base || is_base(&with, t);
+}
+
+/* Writes the state and returns a base that is the same, or NULL. */
+static const struct base *find_same(const struct ss_native *k, struct ss_jump *j)
+{
+    struct comparison with = {NULL, ROUNDING * k->now, 0, 0};
+    if (j->room == 1 && j->n) {
+        with.base = &j->bases[0].state;
+        return write_state(k, &j->now, with) ? &j->bases[0] : NULL;
+    }
+    write_state(k, &j->now, with);
+    for (int i = j->n - 1; i >= 0; i--) {
+        with = (struct comparison){&j->bases[i].state, with.rounding, 0, 0};
+        if (is_base(&with, &j->now))
+            return &j->bases[i];
+    }
+    return NULL;
 }
 
 /* ---- jump ---- */
@@ -285,26 +298,43 @@ static double busy_until_now(const struct ss_native *k, int link)
     return l->busy + (l->count ? k->now - l->since : 0);
 }
 
-static void set_base(struct ss_native *k)
+/* Writes down what was counted so far. */
+static void count(const struct ss_native *k, struct ss_leap *out)
 {
-    struct ss_jump *j = k->jump;
     const struct ss_board *board = k->board;
-    struct state_text swap = j->base;
-    j->base = j->now;
-    j->now = swap;
-    j->have_base = 1;
-    j->count = 0;
-    j->base_now = k->now;
-    j->base_events = k->events;
-    j->base_flows = k->fluid.started;
+    out->now = out->seconds = k->now;
+    out->events = k->events;
+    out->flows = k->fluid.started;
     for (int c = 0; c < k->p->nclasses; c++)
-        j->base_slot[c] = k->classes[c].slot;
+        out->slot[c] = out->shift[c] = k->classes[c].slot;
     if (!board->accounts)
         return;
-    memcpy(j->accounts, board->accounts, (size_t)k->p->nclasses * sizeof *j->accounts);
-    memcpy(j->event_s, board->event_s, ss_template_events(k->p) * sizeof *j->event_s);
+    for (int c = 0; c < k->p->nclasses; c++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            out->label[c][l] = board->accounts[c].label[l].sum + board->accounts[c].label[l].rest;
+    memcpy(out->event_s, board->event_s, ss_template_events(k->p) * sizeof *out->event_s);
     for (int l = 0; l < k->p->nlinks; l++)
-        j->link_busy[l] = busy_until_now(k, l);
+        out->link_busy[l] = busy_until_now(k, l);
+}
+
+/* Leaves of a count what has been counted since the base. */
+static void subtract(const struct ss_program *p, struct ss_leap *from, const struct ss_leap *base)
+{
+    const size_t nevents = ss_template_events(p);
+    from->seconds -= base->seconds;
+    from->events -= base->events;
+    from->flows -= base->flows;
+    for (int c = 0; c < p->nclasses; c++)
+        from->shift[c] -= base->shift[c];
+    if (!from->label)
+        return;
+    for (int c = 0; c < p->nclasses; c++)
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            from->label[c][l] -= base->label[c][l];
+    for (size_t i = 0; i < nevents; i++)
+        from->event_s[i] -= base->event_s[i];
+    for (int l = 0; l < p->nlinks; l++)
+        from->link_busy[l] -= base->link_busy[l];
 }
 
 static void set_next(struct ss_native *k)
@@ -315,32 +345,8 @@ static void set_next(struct ss_native *k)
         next + j->period <= k->p->classes[j->anchor].nslots ? next : INT_MAX; /* none is left to jump over */
 }
 
-/* What was counted since the base. */
-static void count_period(const struct ss_native *k, struct ss_leap *leap)
-{
-    const struct ss_jump *j = k->jump;
-    const struct ss_board *board = k->board;
-    size_t nevents = ss_template_events(k->p);
-    leap->now = k->now;
-    leap->seconds = k->now - j->base_now;
-    leap->events = k->events - j->base_events;
-    leap->flows = k->fluid.started - j->base_flows;
-    if (!board->accounts)
-        return;
-    for (int c = 0; c < k->p->nclasses; c++) {
-        const struct ss_account *a = &board->accounts[c], *old = &j->accounts[c];
-        for (int l = 0; l < SS_LABEL_COUNT; l++)
-            leap->label[c][l] =
-                (a->label[l].sum - old->label[l].sum) + (a->label[l].rest - old->label[l].rest);
-    }
-    for (size_t i = 0; i < nevents; i++)
-        leap->event_s[i] = board->event_s[i] - j->event_s[i];
-    for (int l = 0; l < k->p->nlinks; l++)
-        leap->link_busy[l] = busy_until_now(k, l) - j->link_busy[l];
-}
-
 /* Leaves out as many periods as possible. */
-static void jump(struct ss_native *k)
+static void jump(struct ss_native *k, const struct ss_leap *base)
 {
     struct ss_jump *j = k->jump;
     struct ss_leap **end = &k->leaps, *leap = ss_leap_new(k->p, k->board->accounts != NULL);
@@ -348,17 +354,14 @@ static void jump(struct ss_native *k)
         k->failed = 1;
         return;
     }
-    for (int c = 0; c < k->p->nclasses; c++) {
-        leap->slot[c] = k->classes[c].slot;
-        leap->shift[c] = leap->slot[c] - j->base_slot[c];
-    }
+    count(k, leap);
+    subtract(k->p, leap, base);
     leap->times = ss_jump_left(k->p, leap->slot, leap->shift);
     if (leap->times < 1) {
         k->others |= !k->leaps;
         free(leap);
         return;
     }
-    count_period(k, leap);
     for (int c = 0; c < k->p->nclasses; c++) {
         k->classes[c].slot += (int)leap->times * leap->shift[c];
         ss_slots_look_up(&k->classes[c]);
@@ -366,8 +369,8 @@ static void jump(struct ss_native *k)
     while (*end)
         end = &(*end)->next;
     *end = leap;
-    j->have_base = 0;
-    j->power = 1;
+    j->n = j->count = 0;
+    j->power = j->room;
 }
 
 int ss_jump_period(const struct ss_native *k)
@@ -375,24 +378,51 @@ int ss_jump_period(const struct ss_native *k)
     return k->jump->period;
 }
 
+/* There is room for one base at least. */
+static void find_room(const struct ss_native *k, struct ss_jump *j)
+{
+    size_t one = ss_leap_size(k->p, k->board->accounts != NULL) + j->now.cap_exact * sizeof *j->now.exact +
+                 j->now.cap_real * sizeof *j->now.real;
+    j->room = one > BASES_ROOM ? 1 : BASES_ROOM / one > MOST_BASES ? MOST_BASES : (int)(BASES_ROOM / one);
+    j->power = j->room;
+}
+
+/* Makes the state at hand a base. */
+static void add_base(struct ss_native *k)
+{
+    struct ss_jump *j = k->jump;
+    if (!j->room)
+        find_room(k, j);
+    if (j->n == j->room) {
+        if (j->count < j->power)
+            return;
+        if (j->room == 1)
+            write_state(k, &j->now, (struct comparison){0});
+        j->n = j->count = 0;
+        j->power *= 2;
+    }
+    struct base *b = &j->bases[j->n++];
+    struct state_text swap = b->state;
+    b->state = j->now;
+    j->now = swap;
+    if (!b->counted)
+        b->counted = ss_leap_new(k->p, k->board->accounts != NULL);
+    k->failed |= !b->counted || b->state.failed;
+    if (!k->failed)
+        count(k, b->counted);
+}
+
 void ss_jump_look(struct ss_native *k)
 {
     struct ss_jump *j = k->jump;
     k->due = INT_MAX;
     ss_fluid_forget_plans(k);
-    if (!j->base_slot && alloc_jump(k, j)) {
-        k->failed = 1;
-        return;
-    }
-    j->count++;
-    if (j->have_base && write_state(k, &j->now, (struct comparison){&j->base, ROUNDING * k->now, 0, 0})) {
-        jump(k);
-    } else if (!j->have_base || j->count == j->power) {
-        if (j->have_base)
-            j->power *= 2;
-        write_state(k, &j->now, (struct comparison){0});
-        set_base(k);
-    }
+    j->count += j->n > 0;
+    const struct base *base = find_same(k, j);
     k->failed |= j->now.failed;
+    if (base)
+        jump(k, base->counted);
+    else if (!k->failed)
+        add_base(k);
     set_next(k);
 }
