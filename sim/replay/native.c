@@ -461,7 +461,7 @@ static void release(struct ss_native *k)
     free(k->scratch);
     ss_jump_free(k);
     ss_leaps_free(k->leaps);
-    free(k->keeping);
+    ss_kept_free(k);
 }
 
 static void write_board(struct ss_native *k, struct ss_board *board)

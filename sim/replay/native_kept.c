@@ -16,14 +16,21 @@
 #define MOST_EVENTS 65536
 #define MOST_BYTES (1 << 20) /* of a replay */
 
+/* The part of a class's slots that repeats: all turns of its loop, and what is before and behind that continues them. */
+struct repeat {
+    int first, length, end; /* entries of the class: of the first turn, in a turn, behind the part */
+    int slots;
+};
+
 struct ss_keeping {
     struct ss_cache *cache;
     struct ss_cache_key key;
+    struct repeat *repeats; /* [classes] */
 };
 
 struct kept {
     struct ss_leap *leaps;
-    int *more;              /* [classes]: turns of the loop */
+    struct repeat *repeats; /* [classes] */
     struct ss_board *board; /* a copy, whose pointers are not valid */
 };
 
@@ -98,16 +105,41 @@ static void mix_links(struct ss_cache_key *key, const struct ss_program *p)
     }
 }
 
-static void mix_slots(struct ss_cache_key *key, const struct ss_program_class *c)
+/* One for all loops that stand for the same slots. `period`: of the slots of one class, and mostly of all. */
+static struct repeat find_repeat(const struct ss_program_class *c, int period)
 {
-    const int n = ss_program_stored(c), numbers[] = {c->nstreams, n, c->loop.first, c->loop.length};
-    ss_cache_mix_ints(key, numbers, 4);
-    for (int i = 0; i < n; i++)
+    const struct ss_program_slot *s = c->slots;
+    const int n = ss_program_stored(c);
+    struct repeat r = {c->loop.first, c->loop.length, c->loop.first + c->loop.length, 0};
+    if (c->loop.more == 0)
+        return (struct repeat){n, 0, n, 0};
+    if (r.length % period == 0) {
+        int i = r.first + period;
+        while (i < r.end && s[i].template_index == s[i - period].template_index)
+            i++;
+        r.length = i == r.end ? period : r.length;
+    }
+    while (r.first > 0 && s[r.first - 1].template_index == s[r.first - 1 + r.length].template_index)
+        r.first--;
+    while (r.end < n && s[r.end].template_index == s[r.end - r.length].template_index)
+        r.end++;
+    r.slots = c->nslots - r.first - (n - r.end);
+    return r;
+}
+
+static void mix_slots(struct ss_cache_key *key, const struct ss_program_class *c, const struct repeat *r)
+{
+    const int n = ss_program_stored(c), rest = r->length ? r->slots % r->length : 0;
+    const int numbers[] = {c->nstreams, r->first, r->length, rest, n - r->end};
+    ss_cache_mix_ints(key, numbers, 5);
+    for (int i = 0; i < r->first + r->length; i++)
+        ss_cache_mix(key, (uint64_t)(uint32_t)c->slots[i].template_index);
+    for (int i = r->end; i < n; i++)
         ss_cache_mix(key, (uint64_t)(uint32_t)c->slots[i].template_index);
 }
 
-/* All of a program without jitter that the engine reads, but for the turns of its loops: `mark` has the sizes of its tables. */
-static struct ss_cache_key key_of(const struct ss_native *k, uint64_t mark)
+/* All of a program without jitter that the engine reads, but for how often slots repeat: `mark` has the sizes of its tables. */
+static struct ss_cache_key key_of(const struct ss_native *k, uint64_t mark, const struct repeat *repeats)
 {
     const struct ss_program *p = k->p;
     struct ss_cache_key key = ss_cache_key(SS_CACHE_REPLAY);
@@ -125,7 +157,7 @@ static struct ss_cache_key key_of(const struct ss_native *k, uint64_t mark)
     for (int i = 0; i < p->ncollectives; i++)
         mix_collective(&key, &p->collectives[i]);
     for (int c = 0; c < p->nclasses; c++)
-        mix_slots(&key, &p->classes[c]);
+        mix_slots(&key, &p->classes[c], &repeats[c]);
     return key;
 }
 
@@ -153,30 +185,29 @@ static void destroy(void *thing)
 {
     struct kept *kept = thing;
     ss_leaps_free(kept->leaps);
-    free(kept->more);
+    free(kept->repeats);
     free(kept->board);
     free(kept);
 }
 
-/* Whether a class does the same before its replay jumps and behind that with `times` periods left out, as with `more` turns of its loop in
- * the kept replay. */
-static int same_class(const struct ss_program_class *c, int more, int64_t times, const struct ss_leap *leap,
-                      int cls)
+/* Whether a class does the same before its replay jumps and behind that, with `times` periods left out, as the kept one. */
+static int same_class(const struct repeat *r, const struct repeat *kept, const struct ss_leap *leap, int cls,
+                      int64_t times)
 {
-    const struct ss_program_loop *l = &c->loop;
-    const int64_t slot = leap->slot[cls], shift = leap->shift[cls], turns = (int64_t)l->more - more;
-    if (l->length * turns != shift * (times - leap->times))
+    const int64_t slot = leap->slot[cls], shift = leap->shift[cls], more = r->slots - kept->slots,
+                  least = times < leap->times ? times : leap->times;
+    if (more != shift * (times - leap->times))
         return 0;
-    int64_t least = l->more < more ? l->more : more, left_out = times < leap->times ? times : leap->times;
-    return turns == 0 || (slot < l->first + l->length * (least + 1) && slot + shift * left_out >= l->first);
+    return more == 0 || (slot + 1 < r->first + r->slots && slot + 1 < r->first + kept->slots &&
+                         slot + shift * least >= r->first);
 }
 
 /* Whether the replay of a program of the same key is the kept one but for the first jump. `times`: the periods that it leaves out there. */
-static int is_same(const struct ss_program *p, const struct kept *kept, int64_t times)
+static int is_same(const struct ss_native *k, const struct kept *kept, int64_t times)
 {
     int same = times >= 1;
-    for (int c = 0; c < p->nclasses && same; c++)
-        same = same_class(&p->classes[c], kept->more[c], times, kept->leaps, c);
+    for (int c = 0; c < k->p->nclasses && same; c++)
+        same = same_class(&k->keeping->repeats[c], &kept->repeats[c], kept->leaps, c, times);
     return same;
 }
 
@@ -197,61 +228,75 @@ static void fill_board(struct ss_native *k, const struct kept *kept, int64_t tim
     ss_leaps_add(k->p, board, leap, times);
 }
 
+/* What the cache is asked for; NULL: out of memory, and nothing is. */
+static struct ss_keeping *ask(const struct ss_native *k, struct ss_cache *cache, uint64_t mark)
+{
+    const struct ss_program *p = k->p;
+    struct ss_keeping *keeping = malloc(sizeof *keeping);
+    struct repeat *repeats = malloc((size_t)p->nclasses * sizeof *repeats);
+    if (!keeping || !repeats) {
+        free(keeping);
+        free(repeats);
+        return NULL;
+    }
+    for (int c = 0; c < p->nclasses; c++)
+        repeats[c] = find_repeat(&p->classes[c], ss_jump_period(k));
+    *keeping = (struct ss_keeping){cache, key_of(k, mark, repeats), repeats};
+    return keeping;
+}
+
 int ss_kept_find(struct ss_native *k)
 {
     struct ss_cache *cache = k->options->cache;
     if (!cache || !k->jump || ss_template_events(k->p) > MOST_EVENTS)
         return 0;
     const uint64_t mark = mark_of(k->p);
-    if (!is_known(cache, mark))
+    if (!is_known(cache, mark) || !(k->keeping = ask(k, cache, mark)))
         return 0;
-    const struct ss_cache_key key = key_of(k, mark);
-    const struct kept *kept = ss_cache_take(cache, key);
-    if (!kept) {
-        k->keeping = malloc(sizeof *k->keeping);
-        if (k->keeping)
-            *k->keeping = (struct ss_keeping){cache, key};
+    const struct kept *kept = ss_cache_take(cache, k->keeping->key);
+    if (!kept)
         return 0;
-    }
     const int64_t times = ss_jump_left(k->p, kept->leaps->slot, kept->leaps->shift);
-    int same = is_same(k->p, kept, times);
+    int same = is_same(k, kept, times);
     if (same)
         fill_board(k, kept, times);
-    ss_cache_give_back(cache, key);
+    ss_cache_give_back(cache, k->keeping->key);
+    ss_kept_free(k);
     return same;
+}
+
+void ss_kept_free(struct ss_native *k)
+{
+    if (k->keeping)
+        free(k->keeping->repeats);
+    free(k->keeping);
+    k->keeping = NULL;
 }
 
 /* Bytes of a kept replay, of which `board_size` are those of the board. */
 static size_t bytes_of(const struct ss_native *k, size_t board_size)
 {
-    size_t n = sizeof(struct kept) + board_size + (size_t)k->p->nclasses * sizeof(int);
+    size_t n = sizeof(struct kept) + board_size + (size_t)k->p->nclasses * sizeof(struct repeat);
     for (const struct ss_leap *leap = k->leaps; leap; leap = leap->next)
         n += ss_leap_size(k->p, k->board->accounts != NULL);
     return n;
 }
 
-/* Without the jumps. */
+/* With nothing of the engine's yet but its board. */
 static struct kept *make(const struct ss_native *k, size_t board_size)
 {
-    const struct ss_program *p = k->p;
     struct kept *kept = calloc(1, sizeof *kept);
-    if (!kept)
-        return NULL;
-    kept->more = malloc((size_t)p->nclasses * sizeof *kept->more);
-    kept->board = malloc(board_size);
-    if (!kept->more || !kept->board) {
-        destroy(kept);
+    if (!kept || !(kept->board = malloc(board_size))) {
+        free(kept);
         return NULL;
     }
-    for (int c = 0; c < p->nclasses; c++)
-        kept->more[c] = p->classes[c].loop.more;
     memcpy(kept->board, k->board, board_size);
     return kept;
 }
 
 void ss_kept_end(struct ss_native *k)
 {
-    const struct ss_keeping *keeping = k->keeping;
+    struct ss_keeping *keeping = k->keeping;
     struct kept *kept = NULL;
     size_t board_size = ss_board_place(NULL, k->p, k->board->accounts != NULL),
            size = bytes_of(k, board_size);
@@ -261,7 +306,9 @@ void ss_kept_end(struct ss_native *k)
     if (!kept)
         return;
     kept->leaps = k->leaps;
+    kept->repeats = keeping->repeats;
     k->leaps = NULL;
+    keeping->repeats = NULL;
     if (ss_cache_put(keeping->cache, keeping->key, kept, size, destroy))
         destroy(kept);
     else

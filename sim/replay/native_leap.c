@@ -39,7 +39,7 @@ static void add_to_account(struct ss_account *a, int cls, const struct ss_leap *
     const double end = a->end, peak_time = a->peak_time;
     for (; leap; leap = leap->next, times = leap ? leap->times : 0) {
         double by = (double)times * leap->seconds;
-        if (leap->shift[cls] || end > leap->now)
+        if (end > leap->now)
             a->end += by;
         if (peak_time > leap->now)
             a->peak_time += by;

@@ -172,8 +172,8 @@ MAKE_UNUSED static void make_turns(struct ss_program *p, int cls, int at, int mo
 }
 
 /* Class 0 computes 1 s, sends in each of 1 + `more` turns of 0.6 s, then has 60 slots of 0.25 s and one of 2 s that needs more memory than
- * all before. Class 1 receives, and class 2 computes 0.5 s. */
-MAKE_UNUSED static struct ss_program *make_two_states(int more)
+ * all before. Class 1 receives in each of 1 + `received` turns. Class 2 computes 0.5 s. */
+MAKE_UNUSED static struct ss_program *make_two_states(int more, int received)
 {
     struct ss_program *p = make_program(3, 0);
     int channel = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
@@ -203,7 +203,7 @@ MAKE_UNUSED static struct ss_program *make_two_states(int more)
     make_slot(p, 2, "short");
     make_compute(p, 2, 0.5);
     make_turns(p, 0, 1, more);
-    make_turns(p, 1, 0, more);
+    make_turns(p, 1, 0, received);
     return p;
 }
 

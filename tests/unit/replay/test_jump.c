@@ -125,6 +125,14 @@ static void test_first_turn(void)
                SS_LEVEL_FLOW, 10);
 }
 
+/* A period of 8 turns behind 8 others, of 31 turns in all: a jump needs the 8th as a base. */
+static void test_long_period(void)
+{
+    check_jump("a100-hdr800 8;--model gpt3-175b --fp16 --tp 8 --pp 8 --vp 3 --mbs 1 --recompute full --seq "
+               "2048 --gbs 256",
+               SS_LEVEL_CHUNK, 1);
+}
+
 /* Two messages of 1 GB are always under way on 1 GB/s, each half done when the other begins: the link is never idle,
  * in any of the 64 slots of 2 s. */
 static void test_link_never_idle(void)
@@ -155,11 +163,11 @@ static void test_link_never_idle(void)
     make_free(p);
 }
 
-/* The second steady state, the peak of memory of class 0 and its end are behind the first jump; class 1 ends between the jumps, class 2
+/* The second steady state, the peak of memory of class 0 and its end are behind the first jump; class 1 ends between the jumps, and class 2
  * before both. */
 static void test_two_states(void)
 {
-    struct ss_program *p = make_two_states(100);
+    struct ss_program *p = make_two_states(100, 100);
     struct ss_timeline *jumped = NULL, *full = NULL;
     CU_ASSERT_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &jumped, NULL) == 0);
     CU_ASSERT_FATAL(ss_timeline_replay_with(p, &every_slot, &full, NULL) == 0);
@@ -178,6 +186,7 @@ SUITE(jump)
     CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
                            {"a steady state is jumped over", test_it_jumps},
                            {"the first turn like another is enough", test_first_turn},
+                           {"a period of several turns", test_long_period},
                            {"a link that is never idle", test_link_never_idle},
                            {"two steady states", test_two_states},
                            CU_TEST_INFO_NULL};

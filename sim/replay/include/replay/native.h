@@ -350,6 +350,7 @@ int64_t ss_jump_left(const struct ss_program *p, const int *slot, const int *shi
 int ss_kept_find(struct ss_native *k);
 /* Adds what the jumps of a replay that has ended left out, and keeps the replay where the cache has asked for that. */
 void ss_kept_end(struct ss_native *k);
+void ss_kept_free(struct ss_native *k);
 
 /* ---- native_sm.c ---- */
 int ss_sm_init(struct ss_native *k);
