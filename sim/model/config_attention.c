@@ -94,8 +94,8 @@ static void read_groups(struct ss_config *c, struct ss_model *m)
     if (multi_query && !(grouped && json_object_get(c->root, "new_decoder_architecture")))
         m->num_query_groups = 1;
     else
-        ss_config_positive(c, "num_key_value_heads num_kv_heads n_head_kv kv_n_heads", 1 << 16,
-                           &m->num_query_groups);
+        ss_config_positive(c, "num_key_value_heads num_kv_heads n_head_kv kv_n_heads multi_query_group_num",
+                           1 << 16, &m->num_query_groups);
 }
 
 void ss_config_shape(struct ss_config *c, struct ss_model *m)
@@ -105,7 +105,7 @@ void ss_config_shape(struct ss_config *c, struct ss_model *m)
     read_activation(c, m);
     read_groups(c, m);
     if (!(c->family->traits & SS_LATENT))
-        ss_config_positive(c, "head_dim attention_head_dim", 1 << 16, &m->kv_channels);
+        ss_config_positive(c, "head_dim attention_head_dim kv_channels", 1 << 16, &m->kv_channels);
     ss_config_size(c, "max_position_embeddings n_positions max_seq_len", m->position == SS_POSITION_LEARNED,
                    1 << 30, &m->max_position_embeddings);
     if (m->embedding_size == m->hidden_size)
@@ -117,6 +117,8 @@ void ss_config_shape(struct ss_config *c, struct ss_model *m)
     /* Families without a gate have a rule for it: 4 h. */
     ss_config_size(c, "intermediate_size n_inner ffn_dim ffn_hidden_size",
                    m->gated_mlp == 1 && !m->ffn_hidden_size, 1 << 24, &m->ffn_hidden_size);
+    if (!strcmp(c->family->type, "qwen"))
+        m->ffn_hidden_size /= 2; /* gate and up together */
 }
 
 /* Reads the kind of the norms, and where they stand. */
@@ -143,7 +145,8 @@ static void read_norms(struct ss_config *c, struct ss_model *m)
     ss_config_size(c, "num_ln_in_parallel_attn", 0, 2, &norms);
     if (side >= 0) /* Falcon's own norms an attention and MLP came with its new decoder */
         m->parallel_residual = !side && !decoder ? SS_RESIDUAL_SERIAL
-                               : !strcmp(c->family->type, "falcon") && (!decoder || norms < 2)
+                               : (!strcmp(c->family->type, "falcon") && (!decoder || norms < 2)) ||
+                                       !strcmp(c->family->type, "stablelm")
                                    ? SS_RESIDUAL_ONE_NORM
                                    : SS_RESIDUAL_TWO_NORMS;
 }
@@ -162,7 +165,7 @@ static void read_biases(struct ss_config *c, struct ss_model *m)
     }
     if (all >= 0)
         m->linear_bias = m->qkv_bias = all;
-    ss_config_bool(c, "attention_bias qkv_bias use_qkv_bias", &attention);
+    ss_config_bool(c, "attention_bias qkv_bias use_qkv_bias add_qkv_bias", &attention);
     if (attention == 0 && m->linear_bias == 1) { /* the MLP keeps its own */
         m->linear_bias = 0;
         m->mlp_bias = 1;
@@ -380,7 +383,8 @@ void ss_config_attention(struct ss_config *c, struct ss_model *m)
     read_positions(c, m);
     read_yarn(c, m);
     if (m->hidden_dropout > 0)
-        ss_config_pick(c, "embd_pdrop emb_pdrop", key); /* the embedding's is priced with the others' */
+        ss_config_pick(c, "embd_pdrop emb_pdrop embedding_dropout",
+                       key); /* the embedding's is priced with the others' */
     read_window(c, m);
     if (c->family->traits & SS_LATENT)
         read_latent(c, m);

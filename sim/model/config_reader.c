@@ -206,7 +206,8 @@ void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, 
 
 /* Keys that say nothing about a training step's time or memory, or that the job overrides. */
 static const char harmless[] =
-    "activation_situ_beta activation_situ_linear_beta alibi_bias_max alpha architectures "
+    "activation_situ_beta activation_situ_linear_beta alibi_bias_max alpha apply_query_key_layer_scaling "
+    "architectures "
     "attention_multiplier attention_softmax_in_fp32 "
     "attn_config attn_impl attn_implementation attn_mode attn_output_multiplier attn_scale auto_map "
     "aux_loss_alpha bias_dropout_fusion block_dim block_use_swiglu cache_implementation "
@@ -222,24 +223,27 @@ static const char harmless[] =
     "init_device init_std "
     "initial_context_length "
     "initializer_factor initializer_range is_decoder label2id mamba_conv_bias mamba_expand "
-    "mamba_hidden_act mamba_ssm_cache_dtype mamba_ssm_dtype masked_softmax_fusion model_max_length "
-    "max_position_embeddings max_window_layers model_type moe_norm_min moe_renormalize "
-    "moe_router_activation_func mtp_use_dedicated_embeddings "
+    "mamba_hidden_act mamba_ssm_cache_dtype mamba_ssm_dtype masked_softmax_fusion mlp_type model_max_length "
+    "max_position_embeddings max_window_layers model_type moe_loss_weight moe_norm_min moe_renormalize "
+    "moe_router_activation_func mtp_use_dedicated_embeddings multi_query_attention norm_type "
     "mtp_transformer_layers n_ctx n_embed norm_topk_prob normalization_function "
     "num_key_value_heads num_ln_in_parallel_attn num_logits_to_keep offset_alibi "
-    "original_max_position_embeddings "
+    "original_max_position_embeddings original_rope pad_key_length post_layer_norm pre_allocate_kv_cache "
     "output_projection postnorm prefix pretraining_tp problem_type qk_head_dim query_pre_attn_scalar "
     "rescale_prenorm_residual "
-    "return_dict rms_norm rotary routed_scaling_factor router_dtype scale_attn_weights score_function "
+    "return_dict rms_norm rmsnorm rotary rotary_emb_base routed_scaling_factor router_dtype "
+    "scale_attn_weights score_function "
     "scoring_func seq_aux seq_length shared_moe_mode skip_bias_add skip_bias_add_qkv stepsim "
     "summary_activation "
     "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
     "task_specific_params time_step_floor time_step_limit time_step_max time_step_min tokenizer_class "
     "tokenizer_name topk_method torch_dtype "
-    "transformers_version use_l2warp use_cache use_conv_bias use_gemma_norm use_grouped_topk "
+    "transformers_version use_l2warp use_cache use_conv_bias use_dynamic_ntk use_flash_attn use_gemma_norm "
+    "use_grouped_topk "
+    "use_logn_attn "
     "use_mamba_kernels "
     "use_mixed_mlp_moe "
-    "verbose";
+    "validate_runner_input verbose";
 
 /* Beginnings and ends of such keys: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)

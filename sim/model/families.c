@@ -81,6 +81,7 @@ static const struct ss_family families[] = {
      "no_bias=true logit_scale=0.0625"},
     {"cohere2", ROPE, SS_LAYERNORM | SS_GATED | SS_TIED | SS_ONE_NORM | SS_FULL_UNTURNED,
      "no_bias=true logit_scale=0.0625 sliding_window=4096 sliding_window_pattern=4"},
+    {"qwen", ROPE, SS_GATED | SS_NORM_KEPT | SS_QKV_ONLY, "attention_bias=true"},
     {"qwen2", ROPE, QWEN2},
     {"qwen2_vl", ROPE, QWEN2},
     {"qwen2_vl_text", ROPE, QWEN2},
@@ -111,6 +112,11 @@ static const struct ss_family families[] = {
     {"phi3", ROPE, SS_PART_TURNED | SS_GATED, ""},
     {"phimoe", ROPE, SS_GATED | SS_LAYERNORM | SS_NORM_KEPT, "num_local_experts=16 num_experts_per_tok=2"},
     {"gpt2", LEARNED, SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS | SS_TIED | SS_DROPOUT, ""},
+    {"gpt_bigcode", LEARNED, SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS | SS_TIED | SS_DROPOUT,
+     "multi_query=true"},
+    {"starcoder2", ROPE, SS_LAYERNORM | SS_LINEAR_BIAS | SS_TIED, "use_bias=true num_key_value_heads=2"},
+    {"stablelm", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_GATED | SS_QKV_ONLY | SS_QK_WIDTH | SS_QK_WHERE,
+     "partial_rotary_factor=0.25"},
     {"gpt_neox", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_QKV_BIAS | SS_LINEAR_BIAS,
      "use_parallel_residual=true"},
     {"gptj", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_MLP_BIAS | SS_OUTPUT_BIAS | SS_ONE_NORM, ""},
@@ -129,6 +135,7 @@ static const struct ss_family families[] = {
     {"gpt_oss", ROPE, SS_GATED | SS_SINKS | SS_EXPERT_BIAS | SS_EVERY_OTHER,
      "head_dim=64 num_key_value_heads=8 attention_bias=true sliding_window=128 num_local_experts=128 "
      "num_experts_per_tok=4"},
+    {"chatglm", ROPE, SS_PART_TURNED | SS_GATED | SS_QKV_ONLY, "partial_rotary_factor=0.5"},
     {"glm", ROPE, SS_PART_TURNED | SS_GATED | SS_QKV_ONLY,
      "head_dim=128 partial_rotary_factor=0.5 attention_bias=true"},
     {"glm4", ROPE, GLM4},
@@ -144,6 +151,8 @@ static const struct ss_family families[] = {
      "o_groups=8 o_lora_rank=1024 sliding_window=128 index_n_heads=64 index_head_dim=128 index_topk=512 "
      "hc_mult=4 hc_sinkhorn_iters=20 n_shared_experts=1 num_experts_per_tok=6"},
     {"glm4_moe_lite", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=1 n_shared_experts=1"},
+    {"dbrx", ROPE, SS_LAYERNORM | SS_GATED, "no_bias=true"},
+    {"exaone", ROPE, SS_GATED | SS_NORM_KEPT, ""},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
     {"bamba", ROPE, SS_PART_TURNED | SS_GATED,
      "linear_mixer=\"mamba2\" num_key_value_heads=8 mamba_n_heads=128 mamba_d_head=64 mamba_n_groups=1 "

@@ -12,6 +12,19 @@ static int ends_in(const char *text, const char *end)
     return n > m && !strcasecmp(text + n - m, end);
 }
 
+/* Beginnings of names, of which the first is the second one trained further. */
+static const char *const same[][2] = {{"qwen2.5-coder-", "qwen2.5-"},
+                                      {"qwen2.5-math-", "qwen2.5-"},
+                                      {"qwen3-coder-30b", "qwen3-30b"},
+                                      {"llama-3.3-", "llama3.1-"},
+                                      {"llama-3.1-nemotron-70b", "llama3.1-70b"},
+                                      {"deepseek-r1-distill-llama-", "llama3.1-"},
+                                      {"deepseek-r1-distill-qwen-7b", "qwen2.5-7b"},
+                                      {"deepseek-r1-distill-qwen-14b", "qwen2.5-14b"},
+                                      {"deepseek-r1-distill-qwen-32b", "qwen2.5-32b"},
+                                      {"deepseek-v3.1", "deepseek-v3"},
+                                      {"glm-4.6", "glm-4.5"}};
+
 /* Cuts what the hub adds to a name without changing the shape: "Meta-Llama-3-8B-Instruct" is Llama-3-8B. Returns 0 where there is
  * nothing to cut. */
 static int shorten(char *name)
@@ -30,6 +43,14 @@ static int shorten(char *name)
     }
     if (n > 5 && name[n - 5] == '-' && strspn(name + n - 4, "0123456789") == 4) { /* a month: -2507 */
         name[n - 5] = '\0';
+        return 1;
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(same); i++) {
+        const size_t k = strlen(same[i][0]), m = strlen(same[i][1]);
+        if (strncasecmp(name, same[i][0], k))
+            continue;
+        memcpy(name, same[i][1], m);
+        memmove(name + m, name + k, n - k + 1);
         return 1;
     }
     size_t version = n; /* "-v1.5" */

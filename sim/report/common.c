@@ -102,6 +102,9 @@ char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const cha
                  ss_report_count(counts.active, active, sizeof active));
     else
         snprintf(buf, size, "%s%s", total, word);
+    if (word[0] && m->mtp_num_layers > 0)
+        ss_append(buf, size, " and %s of multi-token prediction (--mtp-num-layers %d)",
+                  ss_report_count(counts.mtp, active, sizeof active), m->mtp_num_layers);
     return buf;
 }
 

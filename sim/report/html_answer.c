@@ -150,7 +150,7 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
 static void describe_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
-    char parameters[64], layout[96], precision[32];
+    char parameters[128], layout[96], precision[32];
     int nodes = plan->world_size / ss_platform_file_gpus(plan->platform);
 
     ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");

@@ -65,7 +65,7 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
     const struct ss_platform *p = plan->platform;
-    char parameters[64], layout[96], precision[32];
+    char parameters[128], layout[96], precision[32];
     int nodes = plan->world_size / ss_platform_file_gpus(p);
 
     fprintf(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Families of models: what their configs leave unsaid, which layers have what, and what no cost knows. */
+#include <math.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -362,5 +363,83 @@ TEST(errors)
             fprintf(stderr, "%zu: %d %s\n", i, rc, err.message);
         CU_ASSERT_EQUAL(rc, bad[i].code);
         CU_ASSERT(strstr(err.message, bad[i].word) != NULL);
+    }
+}
+
+/* Files as their makers publish them: the parameters are those of the weights. */
+TEST(published_files)
+{
+    static const struct {
+        const char *text;
+        double count;
+    } rows[] = {
+        {"{'model_type': 'starcoder2', 'attention_dropout': 0.1, 'embedding_dropout': 0.1, 'hidden_act': "
+         "'gelu_pytorch_tanh', 'hidden_size': 3072, 'intermediate_size': 12288, 'layer_norm_epsilon': 1e-05, "
+         "'max_position_embeddings': 16384, 'mlp_type': 'default', 'norm_epsilon': 1e-05, 'norm_type': "
+         "'layer_norm', 'num_attention_heads': 24, 'num_hidden_layers': 30, 'num_key_value_heads': 2, "
+         "'residual_dropout': 0.1, 'scale_attention_softmax_in_fp32': true, 'sliding_window': 4096, "
+         "'use_bias': true, 'vocab_size': 49152}",
+         3030371328},
+        {"{'model_type': 'stablelm', 'hidden_act': 'silu', 'hidden_size': 2048, 'intermediate_size': 5632, "
+         "'layer_norm_eps': 1e-05, 'max_position_embeddings': 4096, 'num_attention_heads': 32, "
+         "'num_hidden_layers': 24, 'num_key_value_heads': 32, 'partial_rotary_factor': 0.25, "
+         "'tie_word_embeddings': false, 'use_qkv_bias': true, 'vocab_size': 100352}",
+         1644515328},
+        {"{'model_type': 'stablelm', 'hidden_act': 'silu', 'hidden_size': 5120, 'intermediate_size': 13824, "
+         "'layer_norm_eps': 1e-05, 'max_position_embeddings': 4096, 'num_attention_heads': 32, "
+         "'num_hidden_layers': 40, 'num_key_value_heads': 8, 'partial_rotary_factor': 0.25, 'qk_layernorm': "
+         "true, 'tie_word_embeddings': false, 'use_parallel_residual': true, 'use_qkv_bias': false, "
+         "'vocab_size': 100352}",
+         12143185920},
+        {"{'model_type': 'gpt_bigcode', 'activation_function': 'gelu', 'multi_query': true, 'attn_pdrop': "
+         "0.1, 'embd_pdrop': 0.1, 'layer_norm_epsilon': 1e-05, 'n_embd': 6144, 'n_head': 48, 'n_inner': "
+         "24576, 'n_layer': 40, 'n_positions': 8192, 'pad_key_length': true, 'pre_allocate_kv_cache': false, "
+         "'scale_attention_softmax_in_fp32': true, 'validate_runner_input': true, 'vocab_size': 49152}",
+         15517456384},
+        {"{'model_type': 'chatglm', 'add_bias_linear': false, 'add_qkv_bias': true, "
+         "'apply_query_key_layer_scaling': true, 'apply_residual_connection_post_layernorm': false, "
+         "'attention_dropout': 0.0, 'ffn_hidden_size': 13696, 'fp32_residual_connection': false, "
+         "'hidden_dropout': 0.0, 'hidden_size': 4096, 'kv_channels': 128, 'layernorm_epsilon': 1e-05, "
+         "'multi_query_attention': true, 'multi_query_group_num': 2, 'num_attention_heads': 32, "
+         "'num_layers': 28, 'original_rope': true, 'padded_vocab_size': 65024, 'post_layer_norm': true, "
+         "'rmsnorm': true, 'seq_length': 8192, 'tie_word_embeddings': false}",
+         6243584000},
+        {"{'model_type': 'chatglm', 'add_bias_linear': false, 'add_qkv_bias': true, "
+         "'apply_query_key_layer_scaling': true, 'apply_residual_connection_post_layernorm': false, "
+         "'attention_dropout': 0.0, 'ffn_hidden_size': 13696, 'fp32_residual_connection': false, "
+         "'hidden_dropout': 0.0, 'hidden_size': 4096, 'kv_channels': 128, 'layernorm_epsilon': 1.5625e-07, "
+         "'multi_query_attention': true, 'multi_query_group_num': 2, 'num_attention_heads': 32, "
+         "'num_layers': 40, 'original_rope': true, 'padded_vocab_size': 151552, 'post_layer_norm': true, "
+         "'rmsnorm': true, 'seq_length': 131072, 'tie_word_embeddings': false, 'rope_ratio': 500}",
+         9399951360},
+        {"{'model_type': 'dbrx', 'attn_config': {'clip_qkv': 8, 'kv_n_heads': 8, 'model_type': '', "
+         "'rope_theta': 500000}, 'd_model': 6144, 'emb_pdrop': 0.0, 'ffn_config': {'ffn_hidden_size': 10752, "
+         "'model_type': '', 'moe_jitter_eps': 0.01, 'moe_loss_weight': 0.05, 'moe_num_experts': 16, "
+         "'moe_top_k': 4}, 'max_seq_len': 32768, 'n_heads': 48, 'n_layers': 40, 'tie_word_embeddings': "
+         "false, 'vocab_size': 100352}",
+         131596523520},
+        {"{'model_type': 'exaone', 'activation_function': 'silu', 'attention_dropout': 0.0, 'head_dim': 128, "
+         "'hidden_size': 4096, 'intermediate_size': 14336, 'layer_norm_epsilon': 1e-05, "
+         "'max_position_embeddings': 32768, 'num_attention_heads': 32, 'num_key_value_heads': 8, "
+         "'num_layers': 32, 'tie_word_embeddings': false, 'vocab_size': 102400}",
+         7818448896},
+        {"{'model_type': 'qwen', 'attn_dropout_prob': 0.0, 'emb_dropout_prob': 0.0, 'hidden_size': 4096, "
+         "'intermediate_size': 22016, 'kv_channels': 128, 'layer_norm_epsilon': 1e-06, "
+         "'max_position_embeddings': 8192, 'no_bias': true, 'num_attention_heads': 32, 'num_hidden_layers': "
+         "32, 'rotary_emb_base': 10000, 'rotary_pct': 1.0, 'seq_length': 8192, 'tie_word_embeddings': false, "
+         "'use_dynamic_ntk': true, 'use_flash_attn': 'auto', 'use_logn_attn': true, 'vocab_size': 151936}",
+         7721324544},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        const struct ss_model m = parse(rows[i].text);
+        struct ss_parameter_counts n;
+        ss_model_count(&m, m.vocab_size, &n);
+        double off = fabs(n.total / rows[i].count - 1); /* norms of heads that have no bias */
+        if (off > 3e-5 || (m.not_priced[0] && !strstr(rows[i].text, "clip_qkv")))
+            printf("\n%.40s: %.0f, not %.0f; not priced: %s\n", rows[i].text, n.total, rows[i].count,
+                   m.not_priced);
+        CU_ASSERT(off <= 3e-5);
+        CU_ASSERT(!m.not_priced[0] || strstr(rows[i].text, "clip_qkv"));
     }
 }

@@ -22,7 +22,8 @@ int ss_report_guessed(const struct ss_run *run, struct ss_notes *out);
 /* Writes a count with three digits: "8.03B". Returns buf. */
 char *ss_report_count(double n, char *buf, size_t size);
 /* Writes the parameters of a model whose vocabulary has `padded_vocab` rows. With " parameters" as
- * `word` a mixture gets "671B parameters (37.6B active)", another model "8.03B parameters". Returns buf. */
+ * `word` a mixture gets "671B parameters (37.6B active)", another model "8.03B parameters", and layers
+ * that predict more tokens " and 11.5B of multi-token prediction (--mtp-num-layers 1)". Returns buf. */
 char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
                            size_t size);
 
