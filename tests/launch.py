@@ -205,6 +205,29 @@ class Launch(unittest.TestCase):
         self.assertFalse(any("made empty" in n for n in self.result("--launch", path)["warnings"]))
         self.assertIn("status 3", self.refused("--launch", self.script("[ -e a ]; [ -e b ]; exit 3\n")))
 
+    def test_folder_of_the_cluster(self):
+        """"cd" to a folder that only the cluster has, and paths below one, find the user's copy of it."""
+        os.makedirs(os.path.join(self.folder, "away/examples"))
+        self.script(LAUNCH, "away/examples/run.sh")
+        for text in ("cd /home/me/Megatron\nbash examples/run.sh\n", "ROOT=/home/me/Megatron; sh $ROOT/examples/run.sh\n",
+                     "cd /home/me/Megatron\nsource examples/run.sh\n"):
+            with self.subTest(text=text):
+                path = self.script(text, "away/job.sh")
+                r = run(*HERE, "--launch", path, cwd=os.path.join(self.folder, "away"))
+                got = json.loads(r.stdout)
+                self.same_as(got, *LAYOUT)
+                self.assertIn("job.sh: /home/me/Megatron is not here: ", " ".join(got["warnings"]))
+        self.assertIn("called no launcher", self.refused("--launch", self.script("cd /home/me/Megatron\nbash examples/none.sh\n")))
+
+    def test_hosts_of_other_schedulers(self):
+        job = "python pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
+        for lines, does in (("#$ -l rt_AF=4\n#$ -cwd\n", "cat $SGE_JOB_HOSTLIST > h.$JOB_ID\nmpirun -np $((8 * NHOSTS)) -npernode 8 --hostfile h.$JOB_ID " + job),
+                            ("#BSUB -nnodes 4\n", "N=$(sort -u $LSB_DJOB_HOSTFILE | wc -l)\njsrun -n $N -r 1 -a 8 -g 8 " + job),
+                            ("#BSUB -n 32\n#BSUB -R 'span[ptile=8]'\n",
+                             "blaunch torchrun --nnodes $(sort -u $LSB_DJOB_HOSTFILE | wc -l) --nproc_per_node 8 " + job[7:])):
+            with self.subTest(lines=lines):
+                self.same_as(self.result("--launch", self.script("#!/bin/bash\n" + lines + does)), *LAYOUT)
+
     def gpus(self, text, *words):
         got = self.result("--launch", self.script(text), *words)
         return got["gpus"], " ".join(got["warnings"])

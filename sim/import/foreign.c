@@ -271,10 +271,29 @@ const struct ss_foreign_kind *ss_foreign_kind_of(const struct ss_tree_node *root
     return NULL;
 }
 
+/* Files that start a job, or are of frameworks that are not modelled. */
+static const struct {
+    const char *knows, *what, *take;
+} others[] = {
+    {"apiVersion? kind?", "a manifest of Kubernetes",
+     "put the command of its container into a script and give that by --launch, its replicas by --nodes"},
+    {"resources? run?", "a task of SkyPilot", "put its \"run\" into a script and give that by --launch"},
+    {"modules.pre_trainer?", "a configuration of Primus, which is not read",
+     "give the job in Megatron-LM's flags"},
+    {"per_device_batch_size? model_name? or base_config? per_device_batch_size?",
+     "a configuration of MaxText, whose JAX is not modelled", "give the job in Megatron-LM's flags"},
+    {"device_train_microbatch_size?", "a configuration of LLM Foundry, which is not read",
+     "give the job in Megatron-LM's flags"},
+};
+
 static int unknown(const struct ss_tree *tree, struct ss_error *err)
 {
     char names[256] = "";
 
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        if (ss_reading_holds(ss_tree_root(tree), "", others[i].knows))
+            return ss_fail(err, SS_ERR_UNSUPPORTED, ss_tree_file(tree), 1, "%s" SS_HINT "%s", others[i].what,
+                           others[i].take);
     for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++)
         ss_append(names, sizeof names, "%s%s", i ? ", " : "", kinds[i].name);
     return ss_fail(err, SS_ERR_INPUT, ss_tree_file(tree), 1,

@@ -66,20 +66,28 @@ static int add_asked(struct launch *x)
     return rc || !all ? rc : add_number(x, "SLURM_NTASKS SLURM_NPROCS LSB_DJOB_NUMPROC", all);
 }
 
-/* Sets what PBS sets for a script that asks for it. The user's own file of hosts stays. */
-static int add_pbs(struct launch *x)
+/* Sets what a scheduler with a file of hosts sets for a script that asks for it. The user's own file stays. */
+static int add_hosts(struct launch *x)
 {
+    struct ss_batch *b = &x->batch;
     size_t before = x->environment.n;
-    int rc = add_variable(x, "PBS_NODEFILE", SS_SANDBOX_HOSTS);
+    int rc = add_variable(x, b->hosts, SS_SANDBOX_HOSTS);
 
     if (x->environment.n == before)
-        x->batch.host_lines = 0;
-    else if (!ss_batch_product(x->batch.nodes ? x->batch.nodes : 1, x->batch.host_lines))
-        x->batch.host_lines = 1;
+        b->host_lines = 0;
+    else if (!ss_batch_product(b->nodes ? b->nodes : 1, b->host_lines))
+        b->host_lines = 1;
+    if (b->hosts[0] == 'S' && !rc) {
+        rc = add_variable(x, "PE_HOSTFILE", SS_SANDBOX_HOSTS);
+        rc = rc ? rc : add_number(x, "JOB_ID", 1);
+        return rc || !b->nodes ? rc : add_number(x, "NHOSTS", b->nodes);
+    }
+    if (b->hosts[0] != 'P')
+        return rc ? rc : add_number(x, "LSB_JOBID", 1);
     rc = rc ? rc : add_variable(x, "PBS_O_WORKDIR", ".");
     rc = rc ? rc : add_variable(x, "PBS_JOBID", "1.node0");
-    rc = rc || !x->batch.nodes ? rc : add_number(x, "PBS_NUM_NODES", x->batch.nodes);
-    return rc || x->batch.host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->batch.host_lines);
+    rc = rc || !b->nodes ? rc : add_number(x, "PBS_NUM_NODES", b->nodes);
+    return rc || b->host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", b->host_lines);
 }
 
 /* Adds "#SBATCH --export=ALL,NAME=VALUE", as Slurm does. */
@@ -118,7 +126,7 @@ static int make_environment(struct launch *x)
     if (!rc && x->batch.gpus)
         rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->batch.gpus);
     rc = rc ? rc : add_asked(x);
-    rc = rc || !x->batch.host_lines ? rc : add_pbs(x);
+    rc = rc || !x->batch.hosts ? rc : add_hosts(x);
     if (rc || !x->batch.nodes)
         return rc;
     snprintf(list, sizeof list, x->batch.nodes > 1 ? "node[0-%d]" : "node0", x->batch.nodes - 1);
@@ -396,30 +404,6 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
     return take_words(x, c, out, err);
 }
 
-/* Refuses a misspelt option in a line "#SBATCH --ntasks-per-node=8", which sbatch would refuse. */
-static int check_lines(const char *text, const char *script, struct ss_error *err)
-{
-    static const char mark[] = "#SBATCH ";
-    char word[96], near[64];
-    int number = 1;
-
-    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL, number++) {
-        const char *end = line + strcspn(line, "\n");
-        for (const char *p = strncmp(line, mark, sizeof mark - 1) ? end : line + sizeof mark - 1; p < end;
-             p += strspn(p, " \t\r")) {
-            const size_t n = strcspn(p, " \t\r\n");
-            snprintf(word, sizeof word, "%.*s", (int)n, p);
-            if (word[0] == '#')
-                break;
-            if (ss_launcher_misspells("sbatch", word, near))
-                return ss_fail(err, SS_ERR_INPUT, script, number,
-                               "sbatch has no option %s" SS_HINT "did you mean %s?", word, near);
-            p += n;
-        }
-    }
-    return SS_OK;
-}
-
 /* Collects what is known before the script runs. */
 static int begin(struct launch *x, const struct ss_launch *l, const char *text, struct ss_notes *notes,
                  struct ss_error *err)
@@ -427,7 +411,7 @@ static int begin(struct launch *x, const struct ss_launch *l, const char *text, 
     const char *slash = strrchr(l->script, '/');
 
     *x = (struct launch){.l = l, .text = text, .name = slash ? slash + 1 : l->script, .notes = notes};
-    SS_TRY(check_lines(text, l->script, err));
+    SS_TRY(ss_launch_lines(text, l->script, &l->cluster, notes, err));
     ss_launch_batch(text, &l->cluster, &x->batch);
     return make_environment(x) ? ss_nomem(err) : SS_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch script asks its scheduler for: lines "#SBATCH", "#flux:", "#BSUB", "#PBS". */
+/* What a launch script asks its scheduler for: lines "#SBATCH", "#flux:", "#BSUB", "#PBS", "#$". */
 #include "base/base.h"
 #include "import/import.h"
 
@@ -53,6 +53,7 @@ static void read_chunks(const char *p, const char *end, struct pbs *out)
         int gpus = option(p, next, "ngpus"), tasks = option(p, next, "mpiprocs"),
             lines = option(p, next, "ppn");
         gpus = gpus ? gpus : option(p, next, "gpus");
+        gpus = gpus ? gpus : option(p, next, "gpu");
         lines = lines ? lines : tasks;
         same &= sum.nodes == 0 || (gpus == sum.gpus && tasks == sum.tasks && lines == sum.lines);
         sum = (struct pbs){sum.nodes + (nodes ? nodes : 1), gpus, tasks, lines};
@@ -64,10 +65,10 @@ static void read_chunks(const char *p, const char *end, struct pbs *out)
     *out = sum;
 }
 
-/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. */
+/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. Whole nodes of ABCI are "rt_F=4". */
 static void read_list(const char *p, struct pbs *out)
 {
-    static const char *const names[] = {"select=", "nodes="};
+    static const char *const names[] = {"select=", "nodes=", "rt_F=", "rt_AF=", "rt_HF="};
 
     for (; *p && !isspace((unsigned char)*p); p += strcspn(p, ", \t\r\n"), p += *p == ',')
         for (size_t i = 0; i < SS_ARRAY_LEN(names); i++) {
@@ -77,21 +78,29 @@ static void read_list(const char *p, struct pbs *out)
         }
 }
 
-/* Reads nodes and GPUs as a script asks PBS for them: "#PBS -l select=4:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8". Returns 1 where there is one. */
-static int launch_pbs(const char *text, struct pbs *out)
+/* Reads nodes and GPUs as a script asks PBS or Grid Engine for them: "#PBS -l select=4:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8", "#$ -l rt_F=4"; of
+ * NQSV "#PBS -b 4". Returns 1 where there is a line of that mark. */
+static int launch_pbs(const char *text, const char *mark, struct pbs *out)
 {
+    const size_t length = strlen(mark);
     int asked = 0;
 
     *out = (struct pbs){0};
     for (const char *line = text, *next; line; line = next ? next + 1 : NULL) {
         next = strchr(line, '\n');
-        if (strncmp(line, "#PBS", 4) != 0 || !isspace((unsigned char)line[4]))
+        if (strncmp(line, mark, length) != 0 || !isspace((unsigned char)line[length]))
             continue;
         asked = 1;
         const char *end = line + strcspn(line, "\n");
-        for (const char *p = line + 4; p + 3 < end; p++)
-            if (isspace((unsigned char)p[0]) && p[1] == '-' && p[2] == 'l')
-                read_list(p + 3 + strspn(p + 3, " \t"), out);
+        for (const char *p = line + length; p + 3 < end; p++) {
+            if (!isspace((unsigned char)p[0]) || p[1] != '-')
+                continue;
+            const char *value = p + 3 + strspn(p + 3, " \t");
+            if (p[2] == 'l')
+                read_list(value, out);
+            else if (p[2] == 'b' && mark[1] == 'P')
+                out->nodes = number(value, strcspn(value, " \t\r\n"));
+        }
     }
     return asked;
 }
@@ -151,10 +160,11 @@ static void read_slurm(const char *text, const char *mark, struct ss_batch *b)
 {
     take(&b->nodes, directive(text, mark, "--nodes -N"));
     take(&b->tasks, directive(text, mark, "--ntasks-per-node --tasks-per-node"));
-    take(&b->all, directive(text, mark, "--ntasks -n"));
+    take(&b->all, directive(text, mark, "--ntasks -n --nslots"));
     take(&b->cpus, directive(text, mark, "--cpus-per-task -c"));
     take(&b->gpus, directive(text, mark, "--gpus-per-node --gres"));
-    int each = directive(text, mark, "--gpus-per-task"), cards = directive(text, mark, "--gpus -G");
+    int each = directive(text, mark, "--gpus-per-task --gpus-per-slot"),
+        cards = directive(text, mark, "--gpus -G");
     take(&b->gpus, ss_batch_product(b->tasks, each));
     if (b->nodes && cards % b->nodes == 0)
         take(&b->gpus, cards / b->nodes);
@@ -162,11 +172,16 @@ static void read_slurm(const char *text, const char *mark, struct ss_batch *b)
 
 void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct ss_batch *b)
 {
+    static const char *const marks[][2] = {
+        {"#PBS", "PBS_NODEFILE"}, {"#$", "SGE_JOB_HOSTLIST"}, {"#BSUB", "LSB_DJOB_HOSTFILE"}};
     struct pbs pbs;
 
     *b = (struct ss_batch){.nodes = cluster->nodes, .gpus = cluster->gpus_per_node};
-    if (launch_pbs(text, &pbs))
-        b->host_lines = pbs.lines ? pbs.lines : 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(marks) && !b->hosts; i++)
+        if (launch_pbs(text, marks[i][0], &pbs)) {
+            b->hosts = marks[i][1];
+            b->host_lines = pbs.lines ? pbs.lines : 1;
+        }
     read_slurm(text, "#SBATCH", b);
     read_slurm(text, "#flux:", b);
     take(&b->nodes, directive(text, "#BSUB", "-nnodes"));

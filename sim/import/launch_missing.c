@@ -149,6 +149,51 @@ static int try_own_folder(struct missing *m, const char *name)
     return m->again = 1;
 }
 
+/* Takes `folder`, which the machine has not, for the name on the cluster of a folder that is seen, if that one has the file. */
+static int stand_for(struct missing *m, const char *folder, int n, const char *file)
+{
+    struct ss_view *v = m->view;
+    char path[PATH_MAX];
+    struct stat st;
+
+    for (int i = -1; i < v->n && n > 0 && folder[0] == '/'; i++) {
+        const char *here = i < 0 ? v->work : v->root[i].path;
+        snprintf(path, sizeof path, "%.*s", n, folder);
+        if ((i >= 0 && v->root[i].kind != SS_VIEW_WHOLE) || ss_view_within(path, here) || !stat(path, &st) ||
+            snprintf(path, sizeof path, "%s/%s", here, file) >= (int)sizeof path || stat(path, &st) ||
+            !S_ISREG(st.st_mode))
+            continue;
+        v->away = strndup(folder, (size_t)n);
+        v->here = strdup(here);
+        if (!v->away || !v->here ||
+            ss_notes_add(&m->made->tested, "%s: %s is not here: %s, which has %s, is taken for it",
+                         strrchr(v->script, '/') + 1, v->away, here, file))
+            return 0;
+        return m->again = 1;
+    }
+    return 0;
+}
+
+/* A name below a folder of the cluster, "/home/me/Megatron-LM/examples/run.sh" or "examples/run.sh" behind "cd", that the user's copy has. */
+static int try_copy(struct missing *m, const char *name)
+{
+    const char *above = m->calls->above ? m->calls->above : "";
+    const size_t cut = strlen(above);
+    int found = m->view->away != NULL;
+
+    name += cut && !strncmp(name, above, cut) ? cut : 0;
+    for (const char *at = name + 1;
+         name[0] == '/' && !found && (at = strchr(at, '/')) && strchr(at + 1, '/');)
+        found = stand_for(m, name, (int)(at - name), at + 1), at++;
+    for (size_t i = 0; i < m->calls->n && name[0] != '/' && !found; i++) {
+        const struct ss_call *c = &m->calls->call[i];
+        const char *folder = c->kind == SS_CALL_FOLDER && c->n > 0 ? c->word[0] : "";
+        folder += cut && !strncmp(folder, above, cut) ? cut : 0;
+        found = stand_for(m, folder, (int)strlen(folder), name);
+    }
+    return m->again;
+}
+
 /* A name as a program told it: relative ones by every folder that the script was in. */
 static int examine_name(struct missing *m, const char *name)
 {
@@ -159,7 +204,7 @@ static int examine_name(struct missing *m, const char *name)
         rc = examine(m, name, 0, m->view->script, 0);
     else if (snprintf(path, sizeof path, "%s/%s", m->view->work, name) < (int)sizeof path)
         rc = examine(m, path, 0, m->view->script, 0);
-    if (!rc && !m->again && try_own_folder(m, name))
+    if (!rc && !m->again && (try_own_folder(m, name) || try_copy(m, name)))
         return SS_OK;
     for (size_t i = 0; i < m->calls->n && !rc && name[0] != '/'; i++) {
         const struct ss_call *c = &m->calls->call[i];
@@ -222,7 +267,7 @@ int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct
         size_t above =
             calls->above && !strncmp(file, calls->above, strlen(calls->above)) ? strlen(calls->above) : 0;
         rc = examine(&m, c->word[1], 1, file + above, (int)line);
-        if (!rc && !m.again && try_own_folder(&m, c->word[0]))
+        if (!rc && !m.again && (try_own_folder(&m, c->word[0]) || try_copy(&m, c->word[0])))
             return 1;
     }
     rc = rc ? rc : examine_output(&m);

@@ -30,8 +30,8 @@ static int is_last(const char *text)
 static int is_script(const struct ss_words *words, const struct ss_command *c, size_t i)
 {
     /* the first behind other words too, for it is no name of a folder */
-    static const char *const programs[] = {
-        "llamafactory-cli", "axolotl", "swift", "megatron", "nemo", "trl", "tune", "litgpt", "xtuner"};
+    static const char *const programs[] = {"llamafactory-cli", "axolotl", "swift",  "megatron", "nemo", "trl",
+                                           "composer",         "tune",    "litgpt", "xtuner"};
     const char *text = words->w[i].text, *before = i > c->first ? words->w[i - 1].text : "";
     const char *slash = strrchr(text, '/');
 

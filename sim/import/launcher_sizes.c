@@ -301,7 +301,7 @@ static const char *with_line(const layer *l, char text[96])
 static bool is_remote(const struct sizes *s)
 {
     static const char names[] =
-        "ssh pdsh clush ds_ssh -w --nodelist --node_rank --node-rank -H --host --relative";
+        "ssh pdsh clush ds_ssh blaunch -w --nodelist --node_rank --node-rank -H --host --relative";
 
     for (size_t i = s->c->first; i < s->c->script; i++) {
         char word[32];
@@ -458,6 +458,7 @@ int ss_command_sizes(const struct ss_words *words, struct ss_command *c, struct 
     struct sizes s = {.words = words, .c = c, .notes = notes, .err = err};
 
     ss_launcher_variables(words, c, notes);
+    ss_launcher_cards(words, c->first, c->script, words->cluster, place(&s), notes);
     if (c->script == c->first && ss_has_word("trl axolotl", slash ? slash + 1 : script))
         return SS_OK; /* their own words say it, which the reader of these knows */
     int rc = ss_launchers_read(words, c, !user_decides(&s), &s.l, err);

@@ -40,19 +40,20 @@ static const char others[] =
     "python python2 python3 bash sh numactl nsys ncu timeout nohup sudo env stdbuf taskset nice ionice time "
     "setsid singularity "
     "apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray kubectl ssh pdsh clush "
-    "ds_ssh";
+    "ds_ssh blaunch";
 
 static const struct option {
     const char *programs, *names;
     int what;
     const char *why; /* it is refused */
 } options[] = {
-    {SLURM " flux bsub", "--nodes -N -nnodes", SS_COUNT_NODES, NULL},
-    {SLURM " flux bsub", "--ntasks -n", SS_COUNT_ALL, NULL},
+    {SLURM " flux", "--nodes -N", SS_COUNT_NODES, NULL},
+    {"bsub", "-nnodes", SS_COUNT_NODES, NULL},
+    {SLURM " flux bsub", "--ntasks -n --nslots", SS_COUNT_ALL, NULL},
     {SLURM " flux", "--ntasks-per-node --tasks-per-node", SS_COUNT_NODE, NULL},
     {SLURM " flux", "--gpus-per-node --gres", SS_COUNT_GPUS, NULL},
     {SLURM, "--gpus-per-task", SS_COUNT_PER_TASK, NULL},
-    {"flux", "-g --gpus-per-task", SS_COUNT_PER_TASK, NULL},
+    {"flux", "-g --gpus-per-task --gpus-per-slot", SS_COUNT_PER_TASK, NULL},
     {SLURM, "--gpus -G", SS_COUNT_CARDS, NULL},
     {SLURM " flux", "--ntasks-per-core --tasks-per-core", PLAIN, NULL},
     {"bsub", "-R", SPAN, NULL},

@@ -19,10 +19,11 @@ const char ss_sandbox_changers[] = "chmod cp ln mv rm rmdir split touch";
 static const char launchers[] =
     "torchrun dlrover-run msrun deepspeed accelerate colossalai python python2 python3 python3.8 "
     "python3.9 python3.10 python3.11 python3.12 python3.13 "
-    "llamafactory-cli axolotl swift megatron nemo nemorun trl tune litgpt xtuner";
+    "llamafactory-cli axolotl swift megatron nemo nemorun trl composer tune litgpt xtuner";
 /* They run the first of their words that is a program of the sandbox or a script. */
 static const char runners[] =
-    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub kubectl numactl nsys "
+    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub blaunch kubectl numactl "
+    "nsys "
     "ncu timeout "
     "nohup sudo stdbuf taskset nice ionice time "
     "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";

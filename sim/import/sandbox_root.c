@@ -260,6 +260,19 @@ static void add_files(const struct ss_sandbox *box, char what[4096])
     }
 }
 
+/* The path that a folder has on the cluster alone leads to its copy; where that cannot be, it stays missing. */
+static void add_away(const struct ss_view *v, char what[4096])
+{
+    char folder[1024];
+    const int n = v->away ? (int)(strrchr(v->away, '/') - v->away) : -1;
+
+    if (n < 0 || strstr(v->away, "/..") || n >= (int)sizeof folder)
+        return;
+    snprintf(folder, sizeof folder, "%.*s", n, v->away);
+    if (!n || ss_sandbox_make_path(folder, what) == 0)
+        (void)!symlink(v->here, v->away);
+}
+
 /* The sandbox's own programs cannot be changed by the script; the folder of calls, which is memory of its own, cannot be moved. */
 static int protect(char what[4096])
 {
@@ -332,6 +345,7 @@ int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
     add_own(box->view, what);
     add_paths(box, what);
     add_files(box, what);
+    add_away(box->view, what);
     rc = protect(what);
     umask(022);
     return rc ? rc : give_up_rights(as_root, what);

@@ -230,6 +230,8 @@ void ss_view_free(struct ss_view *v)
     free(v->script);
     free(v->work);
     free(v->home);
+    free(v->away);
+    free(v->here);
     ss_notes_free(&v->near);
     ss_notes_free(&v->wanted);
     ss_notes_free(&v->repositories);

@@ -272,6 +272,11 @@ static void test_names(void)
         {"Qwen/Qwen2.5-7B-Instruct", "Qwen2.5-7B"},
         {"deepseek-ai/DeepSeek-V3", "DeepSeek-V3"},
         {"Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3-30B-A3B"},
+        {"Qwen/Qwen2.5-Coder-7B-Instruct", "qwen2.5-7B"},
+        {"Qwen/Qwen3-Coder-480B-A35B-Instruct", "Qwen3-Coder-480B-A35B"},
+        {"meta-llama/Llama-3.3-70B-Instruct", "llama3.1-70B"},
+        {"deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "llama3.1-8B"},
+        {"deepseek-ai/DeepSeek-V3.1", "deepseek-v3"},
         {"mine/Own-5B", "Own-5B"},
     };
 

@@ -20,7 +20,7 @@ struct row {
     const char *batch;   /* lines of the script before the launcher */
     const char *command; /* JOB is behind it */
     int nodes, gpus;     /* of each; 0: it is refused */
-    const char *said;    /* by a note, or by the error; NULL: any */
+    const char *said;    /* by a note, or by the error; "!text": by no note; NULL: any */
 };
 
 /* The words of a text with blanks between, which may be quoted by '. */
@@ -63,9 +63,9 @@ static int read_call(const struct row *row, const struct ss_cluster *cluster, st
 static int has_note(const struct ss_notes *notes, const char *text)
 {
     for (unsigned long i = 0; i < notes->n; i++)
-        if (strstr(notes->text[i], text))
-            return 1;
-    return 0;
+        if (strstr(notes->text[i], text + (text[0] == '!')))
+            return text[0] != '!';
+    return text[0] == '!';
 }
 
 static void check(const struct row *row, const char *platform, int nodes_of_user)
@@ -266,10 +266,55 @@ static void test_forms(void)
         {"#PBS -l select=4:ngpus=8:mpiprocs=8\n", "mpiexec python", 4, 8, NULL},
         {"#BSUB -n 32\n#BSUB -R \"span[ptile=8]\"\n#BSUB -gpu \"num=8\"\n", "mpirun python", 4, 8, NULL},
         {"#flux: -N 4 --gpus-per-node=8\n", "flux run -n 32 python", 4, 8, NULL},
+        {"#flux: --nslots=32 -g 1 -t 2h --exclusive\n#flux: --nodes=4\n", "flux run -n 32 python", 4, 8,
+         NULL},
+        {"#$ -l rt_AF=4\n#$ -l h_rt=1:00:00\n#$ -cwd\n", "mpirun -np 32 python", 4, 8, NULL},
+        {"#PBS -A x -q gpu -T openmpi\n#PBS -b 4\n", "mpirun -np 32 python", 4, 8, NULL},
+        {"#PBS -A x -q gpu -T openmpi\n#PBS -b 2\n", "mpirun -np 32 python", 0, 0, "16 GPUs of nodes"},
+        /* a letter off, and words that are like those that count and are others */
+        {"#flux: --noeds=4\n", "flux run -n 32 python", 0, 0, "flux has no option --noeds=4"},
+        {"#BSUB -nnode 4\n", "mpirun python", 0, 0, "bsub has no option -nnode"},
+        {"#BSUB -n 32\n#BSUB -R \"span[ptiel=8]\"\n", "mpirun python", 0, 0, "no resource is ptiel"},
+        {"#BSUB -n 32 -R 'span[ptile=8] rusage[mem=4G]' -gpu num=8:mode=shared:mps=no:gmem=80G -W 2:00 -N "
+         "-B\n",
+         "mpirun python", 4, 8, NULL},
+        {"#PBS -l slect=4:ngpus=8\n", "mpiexec python", 0, 0, "no resource is slect"},
+        {"#PBS -l select=4:ngpsu=8\n", "mpiexec python", 0, 0, "no resource is ngpsu"},
+        {"#PBS -1 select=4:ngpus=8\n", "mpiexec python", 0, 0, "qsub has no option -1"},
+        {"#PBS -N job's -j oe -V\n#PBS -l "
+         "walltime=1:00:00,select=4:ncpus=64:mpiprocs=8:ngpus=8:mem=1tb:system=x\n",
+         "mpiexec -n 32 python", 4, 8, NULL},
+        {"#PBS -l select=4:gpu=8\n", "mpiexec -n 32 python", 4, 8, NULL},
+        {"", "bsub -N -n 32 -R 'span[ptile=8]' mpirun python", 4, 8, NULL},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
         check(&rows[i], "h100", 0);
+}
+
+/* Cards that the script asks for, and the platform does not have. */
+static void test_cards(void)
+{
+    static const struct row rows[] = {
+        {"#SBATCH -N 4 --gres=gpu:a100:8\n", "srun python", 4, 8, "--gres gpu:a100:8 asks for A100 cards"},
+        {"#SBATCH -N 4 --gpus-per-node=v100:8 # old\n", "srun python", 4, 8, "asks for V100 cards"},
+        {"#SBATCH -N 4 --gpus-per-node=8 -C \"a100|a40\"\n", "srun python", 4, 8, "-C a100|a40 asks for A40"},
+        {"#SBATCH -N 4 --gpus-per-node=8 -pgpuA100x4\n", "srun python", 4, 8, "-p gpuA100x4 asks for A100"},
+        {"#PBS -l select=4:ngpus=8:gpu_model=NVIDIA_H20\n", "mpiexec -n 32 python", 4, 8,
+         "asks for H20 cards"},
+        {"#BSUB -n 32\n#BSUB -gpu \"num=8:gmodel=NVIDIAA100_SXM4_80GB\"\n", "mpirun python", 4, 8,
+         "asks for A100 cards"},
+        {"", "srun -N 4 --gres=gpu:h200:8 python", 4, 8, "--gres gpu:h200:8 asks for H200 cards"},
+        {"#SBATCH -N 4 --gres=gpu:h100:8 -J a100 -C 'a100|h100'\n#SBATCH -o logs/a100 -p h100_nodes\n",
+         "srun python", 4, 8, "!asks for"},
+        {"#SBATCH -N 4 --gres=gpu:nvidia_h100_80gb_hbm3:8 --nodelist=a100-[1-4]\n", "srun python", 4, 8,
+         "!asks for"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check(&rows[i], "h100", 0);
+    const struct row chip = {"#SBATCH -N 4 --gres=gpu:b200:4\n", "srun python", 4, 4, "!asks for"};
+    check(&chip, "gb200", 0);
 }
 
 /* A node of gb200 has 4 GPUs. */
@@ -348,11 +393,9 @@ static void test_user(void)
 
 SUITE(launcher)
 {
-    CU_TestInfo tests[] = {{"forms", test_forms},
-                           {"the platform's GPUs", test_platform},
-                           {"the user's nodes", test_user},
-                           {"variables", test_variables},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"forms", test_forms},         {"the platform's GPUs", test_platform},
+                           {"cards", test_cards},         {"the user's nodes", test_user},
+                           {"variables", test_variables}, CU_TEST_INFO_NULL};
 
     return suite_run("launcher", NULL, NULL, tests);
 }

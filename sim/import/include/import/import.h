@@ -168,6 +168,7 @@ struct ss_batch {
     int all, cpus;          /* processes in all, processors of a process */
     int asked;              /* 1: the script asks for the GPUs, and no user did */
     int host_lines;         /* as in ss_launch_room */
+    const char *hosts;      /* the variable that names the file of hosts */
 };
 /* Reads the lines of a script that a scheduler reads. What the user says in `cluster` beats them. */
 void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct ss_batch *out);

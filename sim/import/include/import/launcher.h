@@ -65,3 +65,10 @@ int ss_launcher_hosts(const struct ss_words *words, const char *name, int64_t *h
  * tell them. */
 int ss_launcher_config(const struct ss_words *words, struct ss_launcher_layer_said *said,
                        struct ss_error *err);
+/* launcher_cards.c: notes the options among the words from .. end - 1 that ask for cards which the platform does not have. */
+void ss_launcher_cards(const struct ss_words *words, size_t from, size_t end,
+                       const struct ss_cluster *cluster, const char *place, struct ss_notes *notes);
+/* launch_lines.c: reads the lines of a script for its scheduler: notes those that ask for other cards. Errors: SS_ERR_INPUT (a misspelt option or resource),
+ * SS_ERR_NOMEM. */
+int ss_launch_lines(const char *text, const char *script, const struct ss_cluster *cluster,
+                    struct ss_notes *notes, struct ss_error *err);

@@ -42,6 +42,8 @@ struct ss_view {
     unsigned long seeds;          /* how many of them are not above others */
     struct ss_notes wanted;       /* files that come before all others */
     struct ss_notes repositories; /* folders where Git repositories begin, without quotes in their names */
+    char *away,
+        *here; /* a folder that only the cluster has, and that of the machine which is its copy; NULL: none */
 };
 /* Finds what a script sees: its folder and the working folder, with the Git repositories that they are in, or with two levels above them; of
  * a home or a folder of everybody only its own files; what `let` names, which may be NULL. *v is the caller's also after an error. Errors:
