@@ -9,7 +9,7 @@
 #define QWEN "--model qwen3-vl-8b" COMMON
 #define INTERN "--model internvl3-8b" COMMON
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct job_refusal rows[] = {
         {"--model qwen3-8b" COMMON "--images 1 --img-h 448", "has no encoder of pictures that is modelled"},
@@ -34,7 +34,7 @@ static void test_refused(void)
 }
 
 /* The text alone, which the line of what is not priced says; or an encoder with pictures of its own size, or of a square. */
-static void test_told(void)
+TEST(told)
 {
     static const struct {
         const char *flags, *not_priced;
@@ -64,7 +64,7 @@ static void test_told(void)
 }
 
 /* Layers are recomputed where the language model's are, and Megatron-LM is asked to. */
-static void test_recompute(void)
+TEST(recompute)
 {
     static const struct {
         const char *flags;
@@ -95,11 +95,4 @@ static void test_recompute(void)
         CU_ASSERT(!rows[i].note || has_note(&notes, rows[i].note));
         ss_notes_free(&notes);
     }
-}
-
-SUITE(encoders)
-{
-    CU_TestInfo tests[] = {
-        {"refused", test_refused}, {"told", test_told}, {"recompute", test_recompute}, CU_TEST_INFO_NULL};
-    return suite_run("encoders", NULL, NULL, tests);
 }

@@ -23,7 +23,7 @@ static void check(const char *flags, int code, const char *message)
     }
 }
 
-static void test_batch(void)
+TEST(batch)
 {
     check("--gradient-accumulation-steps 0", USAGE, "it is a whole number from 1 to 67108864");
     check("--gradient-accumulation-steps 67108864", SS_OK, "");
@@ -40,7 +40,7 @@ static void test_batch(void)
     check("--clip-grad 0", SS_OK, "");
 }
 
-static void test_words(void)
+TEST(words)
 {
     check("--precision int8", USAGE, "it is one of fp32 fp16 bf16 fp8 nvfp4 mxfp8");
     check("--fp8-format e5m2", USAGE, "it is hybrid, e4m3 or none");
@@ -78,7 +78,7 @@ static void test_words(void)
     check("--offload-modules core_attn all", USAGE, "it is none of attn_norm qkv_linear");
 }
 
-static void test_experts(void)
+TEST(experts)
 {
     check("--moe-token-dispatcher-type deepep", USAGE, "it is a backend of flex");
     check("--moe-token-dispatcher-type hybridep", USAGE, "it is a backend of flex");
@@ -105,7 +105,7 @@ static void test_experts(void)
 }
 
 /* Layer 64 is bit 0 of the second word. */
-static void test_noop_layers(void)
+TEST(noop_layers)
 {
     static const char text[] = L8B "--noop-layers 0,63,64,130";
     struct ss_asked asked;
@@ -118,7 +118,7 @@ static void test_noop_layers(void)
 }
 
 /* Lists of layers: "([0]*3+[1]*58)" has 3 and 58. */
-static void test_layer_lists(void)
+TEST(layer_lists)
 {
     static const char *const names[] = {"--moe-layer-freq", "--window-attn-skip-freq"};
     static const struct {
@@ -150,7 +150,7 @@ static void test_layer_lists(void)
 }
 
 /* Layouts of a pipeline, as Et*3|(tt|)*30mL. */
-static void test_layouts(void)
+TEST(layouts)
 {
     static const struct {
         const char *value, *message;
@@ -178,7 +178,7 @@ static void test_layouts(void)
     }
 }
 
-static void test_packed(void)
+TEST(packed)
 {
     static const char *const fixed = "it is fixed:TOKENS, a whole number from 1",
                              *const uniform =
@@ -212,7 +212,7 @@ static const char *list(const char *name, int n)
     return text;
 }
 
-static void test_nodes(void)
+TEST(nodes)
 {
     static const char *const ranges = "not nodes like 0-3,8: from the lower to the higher, each once",
                              *const failed = "not NODE or NODE:GPU, several with commas between them";
@@ -234,7 +234,7 @@ static void test_nodes(void)
 }
 
 /* A text that has no room in the job. */
-static void test_long(void)
+TEST(long)
 {
     static const char *const names[] = {"--moe-load", "--packed-lengths", "--model",
                                         "--platform", "--stack",          "--schedule"};
@@ -244,19 +244,4 @@ static void test_long(void)
         memset(flags + at, 'a', 8000);
         check(flags, USAGE, "too long");
     }
-}
-
-SUITE(flag_values)
-{
-    CU_TestInfo tests[] = {{"batch and times", test_batch},
-                           {"words", test_words},
-                           {"experts", test_experts},
-                           {"lists of layers", test_layer_lists},
-                           {"layers that compute nothing", test_noop_layers},
-                           {"layouts of a pipeline", test_layouts},
-                           {"packed documents", test_packed},
-                           {"nodes", test_nodes},
-                           {"long texts", test_long},
-                           CU_TEST_INFO_NULL};
-    return suite_run("flag values", NULL, NULL, tests);
 }

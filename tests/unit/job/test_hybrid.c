@@ -13,7 +13,7 @@
 #define EXPERTS "--num-experts 8 --moe-router-topk 2 --moe-grouped-gemm "
 #define H8B "--model nemotron-h-8b --bf16 --mbs 1 --gbs 64 --seq 8192 "
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct job_refusal rows[] = {
         {COMMON "--hybrid-layer-pattern M-M-*- --tp 16",
@@ -55,7 +55,7 @@ static void test_refused(void)
 }
 
 /* | divides the layers among stages, / begins what predicts. */
-static void test_stages(void)
+TEST(stages)
 {
     struct ss_job job;
     struct ss_error err = {0};
@@ -79,7 +79,7 @@ static void test_stages(void)
     CU_ASSERT_EQUAL(job.model.mamba_num_heads, 2 * 1024 / 64);
 }
 
-static void test_accepted(void)
+TEST(accepted)
 {
     static const char *const rows[] = {
         H8B "--tp 8 --sequence-parallel --cp 2",
@@ -100,7 +100,7 @@ static void test_accepted(void)
 }
 
 /* What the hybrid model of Megatron-LM does not read decides nothing, and is told. */
-static void test_beside(void)
+TEST(beside)
 {
     static const struct {
         const char *flags, *note; /* NULL: none */
@@ -141,14 +141,4 @@ static void test_beside(void)
                             "--moe-router-enable-expert-bias")); /* of a family, in a model without experts */
         ss_notes_free(&notes);
     }
-}
-
-SUITE(hybrid)
-{
-    CU_TestInfo tests[] = {{"refused", test_refused},
-                           {"stages", test_stages},
-                           {"accepted", test_accepted},
-                           {"beside", test_beside},
-                           CU_TEST_INFO_NULL};
-    return suite_run("hybrid", NULL, NULL, tests);
 }

@@ -18,7 +18,7 @@ static struct ss_model of(int layers, int heads)
     return m;
 }
 
-static void models_are_finished_once(void)
+TEST(models_are_finished_once)
 {
     static const int layers[] = {12, 12, 24, 12, 12};
     struct ss_input_cache *l = ss_input_cache_new();
@@ -35,7 +35,7 @@ static void models_are_finished_once(void)
 }
 
 /* A refusal is told each time, and leaves what was kept. */
-static void refusals_are_not_kept(void)
+TEST(refusals_are_not_kept)
 {
     struct ss_input_cache *l = ss_input_cache_new();
     CU_ASSERT_PTR_NOT_NULL_FATAL(l);
@@ -46,12 +46,4 @@ static void refusals_are_not_kept(void)
         CU_ASSERT_EQUAL(strstr(err.message, "1024 is not divisible by 15") != NULL, i % 2);
     }
     ss_input_cache_drop(l);
-}
-
-SUITE(input_cache)
-{
-    CU_TestInfo tests[] = {{"models are finished once", models_are_finished_once},
-                           {"refusals are not kept", refusals_are_not_kept},
-                           CU_TEST_INFO_NULL};
-    return suite_run("input_cache", NULL, NULL, tests);
 }

@@ -9,7 +9,7 @@
 
 #define DATA SS_SOURCE_DIR "/tests/unit/data/"
 
-static void test_complete_job(void)
+TEST(complete_job)
 {
     struct ss_job job;
     struct ss_notes notes = {0};
@@ -43,7 +43,7 @@ static void test_complete_job(void)
     ss_notes_free(&notes);
 }
 
-static void test_precedence(void)
+TEST(precedence)
 {
     struct ss_job job;
 
@@ -75,7 +75,7 @@ static void test_precedence(void)
 }
 
 /* fp8 is told beside the storage precision, in any order. */
-static void test_precision(void)
+TEST(precision)
 {
     static const struct {
         const char *flags;
@@ -106,7 +106,7 @@ static void test_precision(void)
     }
 }
 
-static void test_attention(void)
+TEST(attention)
 {
     static const struct {
         const char *flags;
@@ -135,7 +135,7 @@ static void test_attention(void)
     }
 }
 
-static void test_other_defaults(void)
+TEST(other_defaults)
 {
     struct ss_job job;
     struct ss_notes notes = {0};
@@ -223,7 +223,7 @@ static void test_other_defaults(void)
     "--max-position-embeddings 128 "
 
 /* Flags that complete what neither a size nor the model says; their order does not matter. */
-static void test_model_flags(void)
+TEST(model_flags)
 {
     static const struct {
         const char *flags;
@@ -257,7 +257,7 @@ static void test_model_flags(void)
     }
 }
 
-static void test_gradient_type(void)
+TEST(gradient_type)
 {
 #define FSDP                                                                                                 \
     L8B "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --grad-reduce-in-bf16 "
@@ -283,7 +283,7 @@ static void test_gradient_type(void)
 }
 
 /* What a config says and no cost knows is said; what is priced is not. */
-static void test_config_notes(void)
+TEST(config_notes)
 {
     static const struct {
         const char *flags;
@@ -307,7 +307,7 @@ static void test_config_notes(void)
     }
 }
 
-static void test_notes(void)
+TEST(notes)
 {
     static const char *const names[] = {"--lr", "--log-throughput", "--lr-decay-iters", "--data-path",
                                         "--split"};
@@ -333,7 +333,7 @@ static void test_notes(void)
     ss_notes_free(&ignored);
 }
 
-static void test_launch_lines(void)
+TEST(launch_lines)
 {
     static const struct {
         const char *file;
@@ -366,7 +366,7 @@ static void test_launch_lines(void)
     }
 }
 
-static void test_job_files(void)
+TEST(job_files)
 {
     char **names;
     size_t n;
@@ -394,29 +394,11 @@ static void test_job_files(void)
     ss_names_free(names, n);
 }
 
-static void test_words_of_flags(void)
+TEST(words_of_flags)
 {
     CU_ASSERT_STRING_EQUAL(ss_job_word("--recompute", SS_RECOMPUTE_NONE), "none");
     CU_ASSERT_STRING_EQUAL(ss_job_word("--attention-backend", SS_ATTENTION_UNFUSED), "unfused");
     CU_ASSERT_STRING_EQUAL(ss_job_word("--cp-comm-type", SS_CP_ALLGATHER), "allgather");
     CU_ASSERT_STRING_EQUAL(ss_job_word("--recompute-method", -1), "unknown");
     CU_ASSERT_STRING_EQUAL(ss_job_word("--no-such-flag", 0), "unknown");
-}
-
-SUITE(job)
-{
-    CU_TestInfo tests[] = {{"words of flags", test_words_of_flags},
-                           {"complete job", test_complete_job},
-                           {"precedence", test_precedence},
-                           {"precision", test_precision},
-                           {"attention", test_attention},
-                           {"other defaults", test_other_defaults},
-                           {"flags that complete the model", test_model_flags},
-                           {"type of gradients", test_gradient_type},
-                           {"notes", test_notes},
-                           {"notes of a config", test_config_notes},
-                           {"launch lines", test_launch_lines},
-                           {"job files", test_job_files},
-                           CU_TEST_INFO_NULL};
-    return suite_run("job", NULL, NULL, tests);
 }

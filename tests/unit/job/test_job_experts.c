@@ -19,7 +19,7 @@
 
 /* ---- lists of layers ---- */
 
-static void test_lists(void)
+TEST(lists)
 {
     static const struct {
         const char *text, *layers; /* of a list; NULL: wrong */
@@ -69,7 +69,7 @@ static void test_lists(void)
     }
 }
 
-static void test_rules(void)
+TEST(rules)
 {
     struct ss_job job;
 
@@ -93,7 +93,7 @@ static void test_rules(void)
 
 /* ---- layouts ---- */
 
-static void test_layouts(void)
+TEST(layouts)
 {
     static const struct {
         const char *text, *stages; /* layers of each; NULL: wrong */
@@ -150,7 +150,7 @@ static void test_layouts(void)
 
 /* ---- what else they set ---- */
 
-static void test_loads(void)
+TEST(loads)
 {
     static const struct {
         const char *flags, *source;
@@ -189,7 +189,7 @@ static void test_loads(void)
     }
 }
 
-static void test_dispatchers(void)
+TEST(dispatchers)
 {
     static const struct {
         const char *flags;
@@ -226,7 +226,7 @@ static void test_dispatchers(void)
     CU_ASSERT_EQUAL(job.moe.capacity_factor, 0);
 }
 
-static void test_latent(void)
+TEST(latent)
 {
     struct ss_notes notes = {0};
     struct ss_job job;
@@ -249,7 +249,7 @@ static void test_latent(void)
     ss_notes_free(&notes);
 }
 
-static void test_mtp_apart(void)
+TEST(mtp_apart)
 {
     struct ss_notes notes = {0};
     struct ss_job job;
@@ -271,7 +271,7 @@ static void test_mtp_apart(void)
 
 #define OFFLOAD "--fine-grained-activation-offloading --offload-modules "
 
-static void test_inactive(void)
+TEST(inactive)
 {
     struct ss_notes notes = {0};
     struct ss_job job;
@@ -328,7 +328,7 @@ static void test_inactive(void)
 }
 
 /* Modules that have nothing to move are named and left out; beside full recompute there is no price. */
-static void test_offload_modules(void)
+TEST(offload_modules)
 {
     struct ss_notes notes = {0};
     struct ss_error err = {0};
@@ -360,7 +360,7 @@ static void test_offload_modules(void)
 
 /* ---- what is refused ---- */
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         const char *flags;
@@ -456,7 +456,7 @@ static void test_refused(void)
 }
 
 /* Near neighbours that run. */
-static void test_accepted(void)
+TEST(accepted)
 {
     static const char *const rows[] = {
         MOE,
@@ -510,29 +510,11 @@ static double seconds(const char *text)
 }
 
 /* A layout that splits as Megatron does anyway costs the same; one that gives a stage more layers costs more. */
-static void test_layout_runs(void)
+TEST(layout_runs)
 {
     double even = seconds(LLAMA), chunks = seconds(LLAMA "--vp 2");
 
     CU_ASSERT_EQUAL(seconds(LLAMA "--pipeline-model-parallel-layout Et*8|(t*8|)*2t*8L"), even);
     CU_ASSERT_EQUAL(seconds(LLAMA "--pipeline-model-parallel-layout Et*4|(t*4|)*6t*4L"), chunks);
     CU_ASSERT(seconds(LLAMA "--pipeline-model-parallel-layout Et*8|t*13|t*3|t*8L") > even);
-}
-
-SUITE(job_experts)
-{
-    CU_TestInfo tests[] = {{"lists of layers", test_lists},
-                           {"rules of layers", test_rules},
-                           {"layouts", test_layouts},
-                           {"loads", test_loads},
-                           {"dispatchers", test_dispatchers},
-                           {"latent attention", test_latent},
-                           {"MTP before the loss", test_mtp_apart},
-                           {"not active", test_inactive},
-                           {"modules that offload", test_offload_modules},
-                           {"refused", test_refused},
-                           {"accepted", test_accepted},
-                           {"layouts run", test_layout_runs},
-                           CU_TEST_INFO_NULL};
-    return suite_run("job experts", NULL, NULL, tests);
 }

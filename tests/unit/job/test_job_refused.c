@@ -10,7 +10,7 @@
 #define STEP_GRAPH "--stack megatron-bridge-26.08 --optimizer-cuda-graph "
 
 /* Configurations that the frameworks refuse, with words of their reason. */
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         const char *flags;
@@ -163,7 +163,7 @@ static void test_refused(void)
 }
 
 /* Where one of a flag's values is wrong, the message has all of them as they were given. */
-static void test_values(void)
+TEST(values)
 {
     struct ss_error err = {0};
     struct ss_asked asked;
@@ -176,7 +176,7 @@ static void test_values(void)
 }
 
 /* A refusal names the line of the job file that it comes from, unless the command line said so. */
-static void test_lines(void)
+TEST(lines)
 {
     static const char text[] = "--model llama3.1-8b --bf16\n--pp 2\n--mbs 1\n--seq 8192 --gbs 1024\n";
     static const struct {
@@ -223,7 +223,7 @@ static void test_lines(void)
 }
 
 /* Near neighbours of what is refused. */
-static void test_accepted(void)
+TEST(accepted)
 {
     static const char *const rows[] = {
         L8B "--pp 4 --num-virtual-stages-per-pipeline-rank 2 --gbs 64 "
@@ -270,7 +270,7 @@ static void test_accepted(void)
     }
 }
 
-static void test_experts(void)
+TEST(experts)
 {
     struct ss_job job;
     struct ss_error err = {0};
@@ -294,11 +294,4 @@ static void test_experts(void)
                              32, NULL, &err),
                     SS_ERR_UNSUPPORTED);
     CU_ASSERT_EQUAL(complete(&job, L8B "--num-experts 0 --moe-grouped-gemm", 32, NULL, &err), 0);
-}
-
-SUITE(job_refused)
-{
-    CU_TestInfo tests[] = {{"refused", test_refused},   {"values", test_values},   {"lines", test_lines},
-                           {"accepted", test_accepted}, {"experts", test_experts}, CU_TEST_INFO_NULL};
-    return suite_run("job refused", NULL, NULL, tests);
 }

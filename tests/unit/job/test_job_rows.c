@@ -67,17 +67,11 @@ static void check_row(int row)
             CU_ASSERT_PTR_NOT_NULL(strstr(err.message, causes[i][1]));
 }
 
-static void test_measured_rows(void)
+TEST(measured_rows)
 {
     CU_ASSERT_EQUAL_FATAL(ss_table_load(SS_SOURCE_DIR "/validation/runs.csv", &table, NULL, NULL), 0);
     CU_ASSERT_EQUAL(ss_table_rows(table), 107);
     for (int row = 0; row < ss_table_rows(table); row++)
         check_row(row);
     ss_table_free(table);
-}
-
-SUITE(job_rows)
-{
-    CU_TestInfo tests[] = {{"measured rows", test_measured_rows}, CU_TEST_INFO_NULL};
-    return suite_run("job rows", NULL, NULL, tests);
 }

@@ -11,7 +11,7 @@
 #include "suite.h"
 
 /* Words that cannot be understood; the job stays as it was. */
-static void test_bad_words(void)
+TEST(bad_words)
 {
     static const struct {
         const char *flags;
@@ -73,7 +73,7 @@ static void test_bad_words(void)
 }
 
 /* Words of one place that contradict each other are refused, at the line of the second; a later place beats an earlier one. */
-static void test_contradictions(void)
+TEST(contradictions)
 {
     static const char *const rows[][2] = {
         {"--fp16", "--bf16"},
@@ -112,7 +112,7 @@ static void test_contradictions(void)
 }
 
 /* A later word of recompute or precision leaves nothing of an earlier one. */
-static void test_later_word(void)
+TEST(later_word)
 {
 #define PLAIN "--model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 4096 "
     static const char *const rows[][2] = {
@@ -154,7 +154,7 @@ static int has(const struct ss_request *r, const char *text)
 }
 
 /* A what-if is a copy with words set or dropped, under each of a flag's names and with all its values. */
-static void test_edit(void)
+TEST(edit)
 {
     static const char text[] =
         "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' \"a b\"";
@@ -184,7 +184,7 @@ static void test_edit(void)
 }
 
 /* What words set beats what they stood for, and the measurement was of the other job. */
-static void test_set_beats(void)
+TEST(set_beats)
 {
     static const char text[] = "--tp 2 --measured 10s";
     struct ss_asked asked;
@@ -203,7 +203,7 @@ static void test_set_beats(void)
 }
 
 /* A flag does not take its value from another place. */
-static void test_places(void)
+TEST(places)
 {
     char *words[] = {"2"};
     struct ss_asked asked;
@@ -220,7 +220,7 @@ static void test_places(void)
     ss_request_free(&r);
 }
 
-static void test_text(void)
+TEST(text)
 {
     static const struct {
         const char *text;
@@ -280,7 +280,7 @@ static const char *spelled(const char *text, char *out, size_t size)
     return out;
 }
 
-static void test_commands(void)
+TEST(commands)
 {
     static const struct {
         const char *text;
@@ -355,7 +355,7 @@ static void test_commands(void)
 }
 
 /* --vp takes the place of the other way to ask for virtual stages. */
-static void test_vp(void)
+TEST(vp)
 {
     static const struct {
         const char *flags;
@@ -393,7 +393,7 @@ static void remove_text(const char *dir, const char *name)
 }
 
 /* The command line beats a file wherever it is named, a file beats those that it names. */
-static void test_files(void)
+TEST(files)
 {
     char dir[] = "/tmp/stepsim-job-XXXXXX", flags[256];
     struct ss_asked asked;
@@ -430,7 +430,7 @@ static void test_files(void)
 }
 
 /* A word that sets nothing is looked up once, and its copy knows what it is. */
-static void test_without_effect(void)
+TEST(without_effect)
 {
     struct ss_request r, copy;
     struct ss_flag f;
@@ -450,7 +450,7 @@ static void test_without_effect(void)
 }
 
 /* A flag is found by each of its names, the last one, whatever stands between; no value is taken for one. */
-static void test_find(void)
+TEST(find)
 {
     static const char *const words[] = {
         "--lr",   "3e-4", "--tp", "2", "--no-such-thing", "8", "--pp", "2", "--tensor-model-parallel-size=4",
@@ -471,22 +471,4 @@ static void test_find(void)
     CU_ASSERT_EQUAL(ss_request_span(&r, 8), 1);
     CU_ASSERT_EQUAL(ss_request_extent(&r, 4), 2);
     ss_request_free(&r);
-}
-
-SUITE(job_words)
-{
-    CU_TestInfo tests[] = {{"contradictions", test_contradictions},
-                           {"later word", test_later_word},
-                           {"bad words", test_bad_words},
-                           {"edit", test_edit},
-                           {"words set", test_set_beats},
-                           {"places", test_places},
-                           {"text", test_text},
-                           {"captured commands", test_commands},
-                           {"--vp", test_vp},
-                           {"files", test_files},
-                           {"without effect", test_without_effect},
-                           {"find", test_find},
-                           CU_TEST_INFO_NULL};
-    return suite_run("job words", NULL, NULL, tests);
 }

@@ -29,7 +29,7 @@ static struct ss_scenario *make(const char *first, const char *flags, struct ss_
     return s;
 }
 
-static void test_layers(void)
+TEST(layers)
 {
     static const struct {
         const char *flags, *layers;
@@ -53,7 +53,7 @@ static void test_layers(void)
     }
 }
 
-static void test_sizes(void)
+TEST(sizes)
 {
     struct ss_error err;
     struct ss_scenario *s = make(small,
@@ -76,7 +76,7 @@ static void test_sizes(void)
     ss_scenario_free(s);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         const char *model, *flags, *why;
@@ -114,7 +114,7 @@ static void test_refused(void)
 }
 
 /* Sizes of layers that a model has not. */
-static void test_inactive(void)
+TEST(inactive)
 {
     struct ss_error err;
     struct ss_scenario *s = make(small, "--linear-key-head-dim 64", &err);
@@ -124,14 +124,4 @@ static void test_inactive(void)
         found += strstr(s->notes.text[i], "sizes of linear attention are not active") != NULL;
     CU_ASSERT_EQUAL(found, 1);
     ss_scenario_free(s);
-}
-
-SUITE(linear_flags)
-{
-    CU_TestInfo tests[] = {{"layers", test_layers},
-                           {"sizes", test_sizes},
-                           {"refused", test_refused},
-                           {"inactive", test_inactive},
-                           CU_TEST_INFO_NULL};
-    return suite_run("linear flags", NULL, NULL, tests);
 }

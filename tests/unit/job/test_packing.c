@@ -46,7 +46,7 @@ static void expect_rows(struct ss_packing *p, const double *squares, int n)
 }
 
 /* One document fills a row, or two halve it, or what does not fit is padding. */
-static void test_fixed(void)
+TEST(fixed)
 {
     struct ss_packing p = pack(SS_PACKED_FIXED, 4096, 0, 4096, 1, SS_PACKED_SHUFFLE);
     CU_ASSERT(p.nrows == 1 && p.sigma == 0 && p.documents == 1 && p.tokens == 4096 && p.cut == 0);
@@ -77,7 +77,7 @@ static void test_fixed(void)
 }
 
 /* Rows of 10 tokens; documents of 6, 5, 4, 3, 2 and once more 2 tokens. */
-static void test_by_hand(void)
+TEST(by_hand)
 {
     struct ss_packing p = pack_text("length,count\n2,2\n6,1\n5,1\n4,1\n3,1\n", 10, 1, SS_PACKED_DECREASING);
     /* 6+4, 5+3+2, 2 and 8 left */
@@ -95,7 +95,7 @@ static void test_by_hand(void)
 }
 
 /* A row of 5 and 3 tokens, a window of 2: 2 keys but for the first query of each; pieces of 2: 2 2 and 1, 2 and 1. */
-static void test_windows(void)
+TEST(windows)
 {
     struct ss_packing p = pack_text("length\n5\n3\n", 8, 1, SS_PACKED_IN_ORDER);
     CU_ASSERT_DOUBLE_EQUAL(ss_packing_keys(&p, 0, 0), (25 + 9) / 8.0, 1e-12);
@@ -105,7 +105,7 @@ static void test_windows(void)
 }
 
 /* Moments of the laws, which rows of nothing but padding-free documents keep. */
-static void test_laws(void)
+TEST(laws)
 {
     struct ss_packing p = pack(SS_PACKED_UNIFORM, 100, 300, 4096, 1, SS_PACKED_DECREASING);
     double mean = 200, square = mean * mean + (201. * 201 - 1) / 12;
@@ -129,7 +129,7 @@ static void test_laws(void)
 }
 
 /* The same seed gives the same rows, another one others; drawn rows have the moments of all. */
-static void test_draws(void)
+TEST(draws)
 {
     struct ss_packing_input in = {
         .law = SS_PACKED_UNIFORM, .low = 1, .high = 3000, .row = 4096, .multiple = 1};
@@ -164,7 +164,7 @@ static void test_draws(void)
     ss_packing_free(&b);
 }
 
-static void test_bad_files(void)
+TEST(bad_files)
 {
     static const struct {
         const char *text, *message;
@@ -194,7 +194,7 @@ static void test_bad_files(void)
 
 /* Two documents of half a row have half of its FLOP, at the rate that so many queries allow; a context-parallel rank has a
  * part of each. One document of the row is no packing, to the last bit. */
-static void test_attention(void)
+TEST(attention)
 {
     struct setting t;
     struct ss_packing one = pack(SS_PACKED_FIXED, 4096, 0, 4096, 1, SS_PACKED_SHUFFLE),
@@ -227,7 +227,7 @@ static void test_attention(void)
 }
 
 /* Seconds of a row are the sum of those of its documents, each at its own rate. */
-static void test_sum_of_squares(void)
+TEST(sum_of_squares)
 {
     const double lengths[] = {3000, 1000, 96};
     struct ss_packing p = pack_text("length\n3000\n1000\n96\n", 4096, 1, SS_PACKED_IN_ORDER);
@@ -245,7 +245,7 @@ static void test_sum_of_squares(void)
 }
 
 /* Megatron's FLOP: squares and tokens of the documents, without padding. 8 rows of 4 x 1000 tokens in 4096. */
-static void test_flops(void)
+TEST(flops)
 {
     struct scale_job s;
     struct ss_run run;
@@ -267,19 +267,4 @@ static void test_flops(void)
     ss_run_free(&run);
     scale_close(&s);
     ss_packing_free(&p);
-}
-
-SUITE(packing)
-{
-    CU_TestInfo tests[] = {{"documents of one length", test_fixed},
-                           {"rows by hand", test_by_hand},
-                           {"windows and chunks", test_windows},
-                           {"laws", test_laws},
-                           {"draws", test_draws},
-                           {"bad files", test_bad_files},
-                           {"half a row, half the attention", test_attention},
-                           {"seconds add up over documents", test_sum_of_squares},
-                           {"FLOP without padding", test_flops},
-                           CU_TEST_INFO_NULL};
-    return suite_run("packing", NULL, NULL, tests);
 }

@@ -15,7 +15,7 @@
 #define DSA "--experimental-attention-variant dsa "
 #define LATENT "--multi-latent-attention --q-lora-rank 256 --kv-lora-rank 128 "
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct job_refusal rows[] = {
         {OWN DSA LATENT INDEXER "--tp 2", "AbsorbedMLA requires sequence_parallel"},
@@ -43,7 +43,7 @@ static void test_refused(void)
 #define HEADS "--multi-latent-attention --q-lora-rank 256 --v-head-dim 64 --qk-pos-emb-head-dim 16 "
 
 /* DeepSeek-V4's attention, its hyper-connections and its layers of hashed routes. */
-static void test_compressed(void)
+TEST(compressed)
 {
     static const struct job_refusal rows[] = {
         {V4 "--tp 2 --sequence-parallel", "DSv4 Hybrid Attention only supports TP size 1"},
@@ -67,7 +67,7 @@ static void test_compressed(void)
     check_refusals(rows, SS_ARRAY_LEN(rows), 64);
 }
 
-static void test_compressed_flags(void)
+TEST(compressed_flags)
 {
     struct ss_notes notes = {0};
     struct ss_error err = {0};
@@ -96,7 +96,7 @@ static void test_compressed_flags(void)
 }
 
 /* Mixers that no framework divides. */
-static void test_undivided(void)
+TEST(undivided)
 {
 #define COMMON " --bf16 --mbs 1 --gbs 64 --seq 4096 --sequence-parallel "
     static const struct job_refusal rows[] = {
@@ -129,7 +129,7 @@ static void test_undivided(void)
     }
 }
 
-static void test_accepted(void)
+TEST(accepted)
 {
     static const struct {
         const char *flags;
@@ -159,15 +159,4 @@ static void test_accepted(void)
         }
         CU_ASSERT_EQUAL(shared, rows[i].shared);
     }
-}
-
-SUITE(sparse)
-{
-    CU_TestInfo tests[] = {{"refused", test_refused},
-                           {"compressed", test_compressed},
-                           {"compressed flags", test_compressed_flags},
-                           {"accepted", test_accepted},
-                           {"undivided", test_undivided},
-                           CU_TEST_INFO_NULL};
-    return suite_run("sparse", NULL, NULL, tests);
 }

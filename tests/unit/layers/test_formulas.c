@@ -347,7 +347,7 @@ static void expect_model(const char *name)
     ss_schedule_free(schedule);
 }
 
-static void test_all_models(void)
+TEST(all_models)
 {
     char **names;
     size_t n;
@@ -359,7 +359,7 @@ static void test_all_models(void)
 }
 
 /* What a rank holds that has all of a model is what its count says. */
-static void test_one_rank(void)
+TEST(one_rank)
 {
     static const char *const models[] = {"llama3.1-8b",  "deepseek-v2-lite",    "gpt-oss-20b",
                                          "bloom-7b1",    "nemotron-h-8b",       "nemotron-3-super-120b-a12b",
@@ -380,7 +380,7 @@ static void test_one_rank(void)
 }
 
 /* Packed rows: products with scores in each document alone, no padding. A mixture of one expert has a router. */
-static void test_odd_jobs(void)
+TEST(odd_jobs)
 {
     struct ss_packing packing = {.token_squares = 3.25e6, .tokens = 4000};
     const struct ss_schedule_params params = {.stages = 1, .chunks = 1, .microbatches = 8};
@@ -400,13 +400,4 @@ static void test_odd_jobs(void)
     job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     expect_flops("packed", &job, &stack, schedule, 32000);
     ss_schedule_free(schedule);
-}
-
-SUITE(formulas)
-{
-    CU_TestInfo tests[] = {{"every model", test_all_models},
-                           {"one rank", test_one_rank},
-                           {"packed rows, one expert", test_odd_jobs},
-                           CU_TEST_INFO_NULL};
-    return suite_run("formulas", NULL, NULL, tests);
 }

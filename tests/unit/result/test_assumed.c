@@ -60,7 +60,7 @@ static void check_thing(const struct ss_assumed *a, const char *line, const char
     drop(&other);
 }
 
-static void test_otherwise(void)
+TEST(otherwise)
 {
     struct weighed w = make("--bf16 ", QWEN, 1);
     const struct ss_assumed *a = w.run.assumed;
@@ -93,7 +93,7 @@ static void test_otherwise(void)
 }
 
 /* Without a precision: the one of fewest bits of the card. */
-static void test_precision(void)
+TEST(precision)
 {
     struct weighed w = make("--recipe none --stack nemo-25.03", LLAMA, 1);
     const struct ss_without *t;
@@ -112,7 +112,7 @@ static void test_precision(void)
     "--gbs 256 --ep 8 --use-distributed-optimizer --moe-grouped-gemm "
 
 /* The host's speed, which nobody tells, is a thing where the plain all-to-all of a mixture is bound by it. */
-static void test_host(void)
+TEST(host)
 {
     static const char *const others[] = {
         "--moe-token-dispatcher-type allgather", "--moe-token-dispatcher-type alltoall --mbs 8",
@@ -141,7 +141,7 @@ static double wider(double pct, double squares)
     return 100 * expm1((side < 0 ? -1 : 1) * sqrt(side * side + squares));
 }
 
-static void test_bands(void)
+TEST(bands)
 {
     struct ss_bands *bands;
     CU_ASSERT_EQUAL_FATAL(ss_bands_load(NULL, NULL, &bands, NULL), 0);
@@ -203,7 +203,7 @@ static void check_newest(const char *name)
     CU_ASSERT_EQUAL(known, 1);
 }
 
-static void test_stacks(void)
+TEST(stacks)
 {
     struct weighed w = make("--bf16 ", LLAMA, 1);
     const struct ss_assumed *a = w.run.assumed;
@@ -226,15 +226,4 @@ static void test_stacks(void)
     w = make("--bf16 --stack megatron-2407", LLAMA, 1);
     CU_ASSERT_PTR_NULL(w.run.assumed);
     drop(&w);
-}
-
-SUITE(assumed)
-{
-    CU_TestInfo tests[] = {{"each thing against the job told otherwise", test_otherwise},
-                           {"a precision that nobody gives", test_precision},
-                           {"bands hold what assumptions may cost", test_bands},
-                           {"stacks that could be meant", test_stacks},
-                           {"a host of which nobody tells", test_host},
-                           CU_TEST_INFO_NULL};
-    return suite_run("assumed", NULL, NULL, tests);
 }

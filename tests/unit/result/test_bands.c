@@ -40,7 +40,7 @@ static double within(double x, double sigma)
 
 /* Near are a and b: each has a third of the mass, a run of a a ninth. The last third is dealt to c and to none, halves: c's
  * 10 % has a ninth, its -20 % an eighteenth, none a sixth, which is drawn as wide as the worst run is off. */
-static void test_band(void)
+TEST(band)
 {
     const struct ss_band_job job = {.card = "X", .family = "f"}, other = {.card = "Z", .family = "f"},
                              moe = {.card = "X", .family = "f", .experts = 8},
@@ -84,7 +84,7 @@ static void test_band(void)
 }
 
 /* Hybrid models have their own circles first, and tell nothing of others. */
-static void test_hybrids(void)
+TEST(hybrids)
 {
     static const char text[] =
         "card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct,"
@@ -117,7 +117,7 @@ static void test_hybrids(void)
 
 /* a's runs took a quarter more memory, but for one, which was right and predicted not to fit; c's a fifth less. a has
  * half of the mass, c and none a quarter: more than a twentieth are at either end. */
-static void test_band_of_memory(void)
+TEST(band_of_memory)
 {
     const struct ss_band_job job = {.card = "X", .family = "f"};
     struct ss_bands *bands = load_bands(band_table);
@@ -131,7 +131,7 @@ static void test_band_of_memory(void)
 }
 
 /* Sixty runs of one source are one opinion: how often it was asked changes no band. */
-static void test_band_votes(void)
+TEST(band_votes)
 {
     static const char head[] =
         "card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct,"
@@ -181,7 +181,7 @@ static struct ss_band far_band(const struct ss_bands *bands, double gpus, double
 
 /* Each doubling beyond the runs of the card adds to ln (1 + band). Those of all cards stand in where 64 GPUs are more than 8 doublings away,
  * and nothing where 128 are, too. */
-static void test_far(void)
+TEST(far)
 {
     const struct ss_band_drift *drift = ss_band_drifts;
     struct ss_bands *bands = load_bands(far_table);
@@ -271,7 +271,7 @@ static int read_means(struct ss_csv *csv, int axis, struct mean *means, char sou
 }
 
 /* The numbers are what the tables say: nine of ten sources of pairs 8 times apart, and the furthest pair. */
-static void test_drifts(void)
+TEST(drifts)
 {
     static struct mean means[MEANS];
     static struct drift drifts[100000];
@@ -312,7 +312,7 @@ static void test_drifts(void)
 
 /* What the bands promise, on the committed predictions: runs of a source that they are made without, and of more GPUs than the runs that they
  * are made of. */
-static void test_coverage(void)
+TEST(coverage)
 {
     static const double least[] = {0.9, 0.89, 0.88}, of_all[] = {0.9, 0.9, 0.9};
     static const int sources[] = {31, 14, 14};
@@ -361,7 +361,7 @@ static void compare_tables(const struct ss_band_table *a, const struct ss_band_t
 }
 
 /* What the build made of the table is the table, and is taken as long as the file is as it was. */
-static void test_made(void)
+TEST(made)
 {
     struct ss_bands *made, *read;
 
@@ -376,7 +376,7 @@ static void test_made(void)
 }
 
 /* Published runs of which everything is told ran, so they fit: of the committed predictions none says otherwise. */
-static void test_what_ran_fits(void)
+TEST(what_ran_fits)
 {
     struct ss_csv *csv;
     int ran = 0, wrong = 0;
@@ -392,19 +392,4 @@ static void test_what_ran_fits(void)
     CU_ASSERT(ran > 80);
     CU_ASSERT_EQUAL(wrong, 0);
     ss_csv_free(csv);
-}
-
-SUITE(bands)
-{
-    CU_TestInfo tests[] = {{"the table of the build", test_made},
-                           {"band", test_band},
-                           {"band of memory", test_band_of_memory},
-                           {"votes", test_band_votes},
-                           {"far", test_far},
-                           {"drifts", test_drifts},
-                           {"coverage", test_coverage},
-                           {"what ran fits", test_what_ran_fits},
-                           {"hybrids", test_hybrids},
-                           CU_TEST_INFO_NULL};
-    return suite_run("bands", NULL, NULL, tests);
 }

@@ -66,7 +66,7 @@ static int events_of(const struct ss_program *p, int slot)
 
 /* One stage, four microbatches: step, F B F B F B F B, finish. Parameters are gathered in the first F and gradients reduced in the last B, whose
  * 32 layers have two collectives each at least; an F or B by closed forms is one computation between its tensors. */
-static void test_slots(void)
+TEST(slots)
 {
     struct made m;
 
@@ -95,7 +95,7 @@ static void test_slots(void)
 }
 
 /* The law, and that it asks for something: flows of the slots beside are those of all slots to what sends may lose. */
-static void test_law(void)
+TEST(law)
 {
     static const char *const jobs[] = {
         L8B_NODE OVERLAPS "--tp 2 --gbs 16",
@@ -132,7 +132,7 @@ static void test_law(void)
 
 /* Where a forward and a backward run at once, tensor ranks' collectives meet experts' in all slots: the run asks flows of all of them, with
  * data-parallel transfers beside and without, and has their time. */
-static void test_two_passes(void)
+TEST(two_passes)
 {
     static const char *const overlaps[] = {"", "--overlap-grad-reduce --overlap-param-gather"};
     const struct ss_run_options how = {.engine = SS_ENGINE_NATIVE};
@@ -156,13 +156,4 @@ static void test_two_passes(void)
         ss_run_free(&run);
         end(&m);
     }
-}
-
-SUITE(beside)
-{
-    CU_TestInfo tests[] = {{"which slots have flows", test_slots},
-                           {"as flows of all slots", test_law},
-                           {"two passes at once", test_two_passes},
-                           CU_TEST_INFO_NULL};
-    return suite_run("slots beside data-parallel transfers", NULL, NULL, tests);
 }

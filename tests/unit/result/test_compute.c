@@ -66,7 +66,7 @@ static void check_sums(const struct ss_run *run, double *rest)
     }
 }
 
-static void test_sums(void)
+TEST(sums)
 {
     static const struct {
         const char *words;
@@ -106,7 +106,7 @@ static const struct ss_kernel_use *find(const struct ss_compute *c, const char *
 }
 
 /* 32 layers of hidden size 4096 and gated MLPs of 11008, 8 microbatches of 4096 tokens. */
-static void test_kernels(void)
+TEST(kernels)
 {
     static const int phases[] = {SS_PHASE_F, SS_PHASE_B, SS_PHASE_W};
     const double t = 4096, h = 4096, f = 2 * 11008.0, calls = 32 * 8;
@@ -145,7 +145,7 @@ static void test_kernels(void)
 }
 
 /* Full recompute repeats what the forward of the transformer layers has, and nothing of the loss. */
-static void test_recompute(void)
+TEST(recompute)
 {
     struct opened o;
 
@@ -174,7 +174,7 @@ static char *text_of(const struct ss_run *run, void (*write)(const struct ss_run
 }
 
 /* Two stages of 16 layers: what the last one has more is the output layer and the loss, the first the embedding. */
-static void test_longest(void)
+TEST(longest)
 {
     struct opened o;
 
@@ -210,7 +210,7 @@ static void test_longest(void)
 }
 
 /* Stage 1 takes 1/8 longer, of it 10 % by the loss; that is said from 1 % on. 2e12 FLOP and 3e9 bytes in 2 ms are 1 PFLOP/s and 1.5 TB/s. */
-static void test_text(void)
+TEST(text)
 {
     struct opened o;
 
@@ -253,7 +253,7 @@ static void test_text(void)
 }
 
 /* Rates of attention are known for heads of 64 and 128: any other size is told as a guess, once. */
-static void test_heads(void)
+TEST(heads)
 {
     static const int sizes[] = {64, 96, 128, 256};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -276,7 +276,7 @@ static void test_heads(void)
 }
 
 /* Kernels are those of the run as it was asked for: a slow GPU on stage 1 makes that the longest, by its factor. */
-static void test_straggler(void)
+TEST(straggler)
 {
     const struct ss_straggler slow = {3, 1.4};
     const struct ss_run_options options = {.open_compute = 1,
@@ -298,7 +298,7 @@ static void test_straggler(void)
 }
 
 /* A rank that is named twice is slow twice: 1.2 and 1.5 times as long are 1.8 times. */
-static void test_named_twice(void)
+TEST(named_twice)
 {
     static const struct ss_straggler once[] = {{3, 1.8}}, twice[] = {{3, 1.2}, {3, 1.5}};
     const struct ss_run_options options[] = {{.plan = {.nstragglers = 1, .stragglers = once}},
@@ -316,7 +316,7 @@ static void test_named_twice(void)
 }
 
 /* The chunk level has no steps in its plan, and opens the kernels that the layer level has there: of a slow rank, of pairs. */
-static void test_levels(void)
+TEST(levels)
 {
     static const char *const jobs[] = {
         "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --tp 2 --pp 2 "
@@ -350,7 +350,7 @@ static void test_levels(void)
 }
 
 /* Where flows become the answer (rings over nodes that share their NICs), an order that was given stays. */
-static void test_given_order(void)
+TEST(given_order)
 {
     static const char words[] =
         "--platform h800 --nodes 3 --model llama3.1-8b --bf16 --mbs 1 --gbs 16 --seq 12288 --pp 2 --cp 12 "
@@ -365,20 +365,4 @@ static void test_given_order(void)
     CU_ASSERT_EQUAL(given.run.result->iteration_s, named.run.result->iteration_s);
     close_words(&given);
     close_words(&named);
-}
-
-SUITE(compute)
-{
-    CU_TestInfo tests[] = {{"sums", test_sums},
-                           {"text", test_text},
-                           {"kernels", test_kernels},
-                           {"recompute", test_recompute},
-                           {"longest", test_longest},
-                           {"heads", test_heads},
-                           {"straggler", test_straggler},
-                           {"named twice", test_named_twice},
-                           {"given order", test_given_order},
-                           {"levels", test_levels},
-                           CU_TEST_INFO_NULL};
-    return suite_run("compute", NULL, NULL, tests);
 }

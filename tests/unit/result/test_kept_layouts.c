@@ -23,7 +23,7 @@ static double seconds(const char *line, struct ss_cache *cache)
     return found;
 }
 
-static void test_stacks(void)
+TEST(stacks)
 {
     static const char *const jobs[] = {
         "--nodes 4 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --pp 2 --mbs 1 --gbs 32 "
@@ -51,10 +51,4 @@ static void test_stacks(void)
             CU_ASSERT_EQUAL(seconds(line, cache), seconds(line, NULL));
         }
     ss_cache_close(cache);
-}
-
-SUITE(kept_layouts)
-{
-    CU_TestInfo tests[] = {{"stacks and cards", test_stacks}, CU_TEST_INFO_NULL};
-    return suite_run("kept layouts", NULL, NULL, tests);
 }

@@ -104,7 +104,7 @@ static double sum(const double *v, int n)
     return s;
 }
 
-static void test_equal_stages_have_only_the_schedules_bubble(void)
+TEST(equal_stages_have_only_the_schedules_bubble)
 {
     struct fixture f;
 
@@ -121,7 +121,7 @@ static void test_equal_stages_have_only_the_schedules_bubble(void)
     tear_down(&f);
 }
 
-static void test_idle_beyond_the_bubble_is_imbalance(void)
+TEST(idle_beyond_the_bubble_is_imbalance)
 {
     struct fixture f;
 
@@ -158,7 +158,7 @@ static void test_idle_beyond_the_bubble_is_imbalance(void)
 }
 
 /* Slots of a tenth: of 1.5 s that a stage idles 0.3 s are the schedule's. */
-static void test_a_bubble_below_a_second(void)
+TEST(a_bubble_below_a_second)
 {
     struct fixture f;
 
@@ -176,7 +176,7 @@ static void test_a_bubble_below_a_second(void)
 }
 
 /* Pairs that take 2 s, not the 3 s of a forward and a backward, and of which some never run: their mean is the slot's time. */
-static void test_bubble_of_pairs(void)
+TEST(bubble_of_pairs)
 {
     const struct ss_schedule_params params = {.stages = STAGES, .chunks = 2, .microbatches = 8, .paired = 1};
     const double f2[] = {1, 1}, b2[] = {2, 2}, i2[] = {1, 1}, w2[] = {1, 1}, pair[] = {2, 2};
@@ -211,7 +211,7 @@ static void test_bubble_of_pairs(void)
 
 /* Without draws it is what kernels of the rank take longer and others do not hide, 0.5 - 0.1 s; of draws what the iteration is longer
  * than one without. */
-static void test_pace(void)
+TEST(pace)
 {
     struct fixture f;
     double seconds;
@@ -229,7 +229,7 @@ static void test_pace(void)
 }
 
 /* Slower kernels hide 0.8 s more of tensor ranks and make 0.5 s more of data ranks, of which a replay has 0.2 s alone: no label is negative. */
-static void test_hidden(void)
+TEST(hidden)
 {
     struct fixture f;
 
@@ -246,7 +246,7 @@ static void test_hidden(void)
     tear_down(&f);
 }
 
-static void test_exchanges_of_experts_make_a_stage_busy(void)
+TEST(exchanges_of_experts_make_a_stage_busy)
 {
     struct fixture f;
 
@@ -261,7 +261,7 @@ static void test_exchanges_of_experts_make_a_stage_busy(void)
     tear_down(&f);
 }
 
-static void test_memory_adds_up_and_decides(void)
+TEST(memory_adds_up_and_decides)
 {
     struct fixture f;
 
@@ -358,7 +358,7 @@ static void test_logged(struct fixture *f)
     f->job.model.attention_chunk = 0;
 }
 
-static void test_rates(void)
+TEST(rates)
 {
     struct fixture f;
 
@@ -394,7 +394,7 @@ static void test_rates(void)
     tear_down(&f);
 }
 
-static void test_a_stage_takes_its_busiest_class(void)
+TEST(a_stage_takes_its_busiest_class)
 {
     struct fixture f;
 
@@ -410,7 +410,7 @@ static void test_a_stage_takes_its_busiest_class(void)
 }
 
 /* The manual has a row for every figure. */
-static void test_metrics_are_documented(void)
+TEST(metrics_are_documented)
 {
     FILE *in = fopen(SS_SOURCE_DIR "/docs/reference/formats.md", "r");
     static char text[1 << 18];
@@ -430,7 +430,7 @@ static void test_metrics_are_documented(void)
 }
 
 /* Near the limit is what the band of memory reaches beyond, too, and not only the allocator's margin. */
-static void test_verdict(void)
+TEST(verdict)
 {
     struct ss_error err = {0};
     struct ss_bands *bands;
@@ -472,7 +472,7 @@ static void test_verdict(void)
 }
 
 /* Every figure of the list has a key and a unit of its own, and is read from its own field. */
-static void test_metrics(void)
+TEST(metrics)
 {
     struct ss_summary s = {0};
     const struct ss_error why = {.code = SS_ERR_UNSUPPORTED, .message = "not modelled"};
@@ -507,7 +507,7 @@ static void test_metrics(void)
 
 /* Measured memory that is a twentieth or more off the peak is some stage's where it is nearer than that to it: of 100, 70 and 72 GB
  * 71.5 are the third stage's, 80 nobody's, and 97 the peak's. */
-static void test_stage_like(void)
+TEST(stage_like)
 {
     struct ss_stage_result stages[] = {{.device = 100e9}, {.device = 70e9}, {.device = 72e9}};
     const struct ss_result r = {.nstages = 3, .stages = stages, .peak_device = 100e9};
@@ -515,25 +515,4 @@ static void test_stage_like(void)
     CU_ASSERT_EQUAL(ss_result_stage_like(&r, 68e9), 1);
     CU_ASSERT_EQUAL(ss_result_stage_like(&r, 80e9), -1);
     CU_ASSERT_EQUAL(ss_result_stage_like(&r, 97e9), -1);
-}
-
-SUITE(result)
-{
-    CU_TestInfo tests[] = {
-        {"equal stages have only the schedule's bubble", test_equal_stages_have_only_the_schedules_bubble},
-        {"a bubble below a second", test_a_bubble_below_a_second},
-        {"bubble of pairs", test_bubble_of_pairs},
-        {"pace", test_pace},
-        {"what slower kernels hide", test_hidden},
-        {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
-        {"exchanges of experts make a stage busy", test_exchanges_of_experts_make_a_stage_busy},
-        {"memory adds up and decides", test_memory_adds_up_and_decides},
-        {"rates", test_rates},
-        {"metrics", test_metrics},
-        {"metrics are documented", test_metrics_are_documented},
-        {"verdict", test_verdict},
-        {"memory like a stage's", test_stage_like},
-        {"a stage takes its busiest class", test_a_stage_takes_its_busiest_class},
-        CU_TEST_INFO_NULL};
-    return suite_run("result", NULL, NULL, tests);
 }

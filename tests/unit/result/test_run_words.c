@@ -16,7 +16,7 @@ static struct ss_plan_options finished(struct ss_run_words *how, const char *str
 }
 
 /* A plan of which nothing is told is all zeros, by which a run is known as its own quick simulation, and bounds to hold. */
-static void test_nothing_told(void)
+TEST(nothing_told)
 {
     static const struct ss_plan_options usual;
     struct ss_run_words how;
@@ -35,7 +35,7 @@ static void test_nothing_told(void)
 }
 
 /* What the program and the library refuse is refused by one reader. */
-static void test_refused(void)
+TEST(refused)
 {
     static const char *const cases[][4] = {
         {"--engine", "fast", "--engine fast: no such engine", "choose native or simgrid"},
@@ -64,7 +64,7 @@ static void test_refused(void)
 }
 
 /* Who names a level or an engine keeps it. */
-static void test_kept(void)
+TEST(kept)
 {
     struct ss_run_words how;
 
@@ -79,13 +79,4 @@ static void test_kept(void)
     CU_ASSERT_EQUAL(how.options.plan.level, SS_LEVEL_FLOW);
     CU_ASSERT_EQUAL(how.options.engine, SS_ENGINE_SIMGRID);
     CU_ASSERT(how.options.plan.unfold && how.options.full_replay && how.seed == 7);
-}
-
-SUITE(run_words)
-{
-    CU_TestInfo tests[] = {{"a plan of which nothing is told", test_nothing_told},
-                           {"refused", test_refused},
-                           {"what is told stays", test_kept},
-                           CU_TEST_INFO_NULL};
-    return suite_run("run_words", NULL, NULL, tests);
 }
