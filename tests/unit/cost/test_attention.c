@@ -5,7 +5,7 @@
 #include "stepsim/model.h"
 
 /* A query at position i sees min(i, 1024) keys: 4096 x 1024 - 1024^2 / 2 of them together. */
-static void test_window(void)
+TEST(window)
 {
     struct setting t;
     struct ss_layer_cost wide, narrow;
@@ -33,7 +33,7 @@ static void test_window(void)
 }
 
 /* No window, and one as long as the sequence: full attention, bit for bit. */
-static void test_wide_window(void)
+TEST(wide_window)
 {
     struct setting t;
     setting_make(&t);
@@ -61,7 +61,7 @@ static void test_wide_window(void)
 }
 
 /* Unfused kernels compute the whole square and mask it. */
-static void test_window_unfused(void)
+TEST(window_unfused)
 {
     struct setting t;
     setting_make(&t);
@@ -84,7 +84,7 @@ static double forward_with(struct setting *t, int cp, int how)
 /* Blocks of 128 queries on 100 SMs. A rank of two has 2048 queries of 2 x 16 heads, 512 blocks; the longest wait 2/3 of 200 / 512
  * where it is causal; gathered keys have 256, of which the SMs wait for half a block. So they do in a ring, whose steps are on two
  * streams, at the end of the last one alone. All-to-all has 4096 queries of 16 heads. */
-static void test_context_parallel(void)
+TEST(context_parallel)
 {
     struct setting t;
     setting_make(&t);
@@ -100,7 +100,7 @@ static void test_context_parallel(void)
 /* Beside attention a ring of two has the output set to zero and 1.75 steps merged into it, half of Q and of K and V copied, and K and V
  * put together; backward the gradients copied once and added 0.75 times, halves of Q, the output and its gradient copied. On 1 TB/s
  * of 2-byte elements. */
-static void test_ring_bytes(void)
+TEST(ring_bytes)
 {
     struct setting t;
     struct ss_layer_cost one, two;
@@ -121,7 +121,7 @@ static void test_ring_bytes(void)
 
 /* What Transformer Engine's unfused attention does beside: 37 B of a mask of 4096 x 4096 in ten kernels, the context read
  * and written, and the gradients of Q and K. */
-static void test_unfused_te(void)
+TEST(unfused_te)
 {
     struct setting t;
     setting_make(&t);
@@ -139,7 +139,7 @@ static void test_unfused_te(void)
 
 /* Scores of 2 sequences of 4,096 and 16 heads cross HBM 4 and 6 times of 2 bytes, and in fp32, which no kernel fuses, 6 and 29 times of
  * 4; so by every stack that runs both. */
-static void test_unfused_passes(void)
+TEST(unfused_passes)
 {
     static const char *const stacks[] = {"megatron-2407", "nemo-24.03", "megatron-2021"};
     const double scores = 2 * 4096.0 * 4096 * 16;
@@ -161,7 +161,7 @@ static void test_unfused_passes(void)
 /* PyTorch's operators in Aleph Alpha's scaling: 8 and 11 squares of scores, one of them with a mask for all heads, each way, and 10 B an
  * element of the mask. At 1e11 strided elements a second a square of 2^29 scores takes 5.36870912 ms, less the traffic of 4 B
  * each, which is counted. */
-static void test_unfused_torch(void)
+TEST(unfused_torch)
 {
     const double scores = 2 * 4096.0 * 4096 * 16;
     struct setting t;
@@ -240,7 +240,7 @@ static void latent(struct ss_model *m, int q, int kv, int without, int with, int
 
 /* Latents as wide as the hidden state: up-projections, core attention and projection are those of multi-head attention, the
  * down-projections 2 T h^2 more each. Down to two thirds and up again are as many FLOP as K and V from the hidden state. */
-static void test_latent_full_rank(void)
+TEST(latent_full_rank)
 {
     struct setting t;
     setting_make(&t);
@@ -259,7 +259,7 @@ static void test_latent_full_rank(void)
 }
 
 /* A layer of DeepSeek-V3: 187,107,328 parameters of attention. */
-static void test_latent_of_deepseek_v3(void)
+TEST(latent_of_deepseek_v3)
 {
     struct setting t;
     setting_make(&t);
@@ -288,7 +288,7 @@ static void test_latent_of_deepseek_v3(void)
 
 /* Tensor parallel: down-projections whole on each rank, on its share of the tokens under sequence parallelism; what is
  * gathered before an up-projection is the latent. */
-static void test_latent_tensor_parallel(void)
+TEST(latent_tensor_parallel)
 {
     struct setting t;
     setting_make(&t);
@@ -333,7 +333,7 @@ static int count(const struct ss_ops *ops, const char *part)
 }
 
 /* Side by side, attention and MLP have one residual add, and with one norm the other is gone with what it keeps. */
-static void test_parallel_residual(void)
+TEST(parallel_residual)
 {
     struct setting t;
     setting_make(&t);
@@ -361,7 +361,7 @@ static void test_parallel_residual(void)
 }
 
 /* Gemma 2: a norm behind attention and one behind the MLP, that keep their inputs. */
-static void test_post_norms(void)
+TEST(post_norms)
 {
     struct setting t;
     setting_make(&t);
@@ -376,7 +376,7 @@ static void test_post_norms(void)
 }
 
 /* Llama 4: a query sees the keys of its chunk of 1024; the last chunk is shorter where the sequence is no multiple. */
-static void test_chunks(void)
+TEST(chunks)
 {
     struct setting t;
     setting_make(&t);
@@ -394,7 +394,7 @@ static void test_chunks(void)
 }
 
 /* Qwen3: norms of each head of queries and keys; OLMo 2: of all heads. GPT-OSS: a sink for each head. */
-static void test_qk_norms_and_sinks(void)
+TEST(qk_norms_and_sinks)
 {
     struct setting t;
     setting_make(&t);
@@ -411,25 +411,4 @@ static void test_qk_norms_and_sinks(void)
     t.job.model.attention_sinks = 1;
     struct ss_ops sinks = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(sinks.sum.params - width.sum.params, 16);
-}
-
-SUITE(attention)
-{
-    CU_TestInfo tests[] = {{"local attention sees a window", test_window},
-                           {"a window as long as the sequence is none", test_wide_window},
-                           {"unfused local attention is masked", test_window_unfused},
-                           {"tiles of context parallelism", test_context_parallel},
-                           {"bytes of a ring", test_ring_bytes},
-                           {"unfused attention of Transformer Engine", test_unfused_te},
-                           {"passes of unfused attention", test_unfused_passes},
-                           {"unfused attention of PyTorch's operators", test_unfused_torch},
-                           {"latent attention of full rank", test_latent_full_rank},
-                           {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},
-                           {"latent attention, tensor parallel", test_latent_tensor_parallel},
-                           {"local attention of chunks", test_chunks},
-                           {"parallel residual", test_parallel_residual},
-                           {"norms behind the branches", test_post_norms},
-                           {"norms of queries and keys, sinks", test_qk_norms_and_sinks},
-                           CU_TEST_INFO_NULL};
-    return suite_run("attention", NULL, NULL, tests);
 }

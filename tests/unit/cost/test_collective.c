@@ -71,7 +71,7 @@ static void expect_stages(int kind, const struct ss_group_shape *g, double laten
            (struct expected){latency, {[SS_HOP_NODE] = near, [SS_HOP_RAIL] = rail}});
 }
 
-static void test_ring(void)
+TEST(ring)
 {
     const struct ss_collective_algorithm *a = &ss_collective_ring;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_GATHER, 1.6e9, &node), 7e-6 + 1.4e9 / 160e9, 1e-15);
@@ -85,7 +85,7 @@ static void test_ring(void)
 }
 
 /* Up and down: seven steps of the chain inside a node, and the levels of the tree over the nodes. */
-static void test_tree(void)
+TEST(tree)
 {
     const struct ss_collective_algorithm *a = &ss_collective_tree;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_ALL_REDUCE, 1.6e9, &node), 14e-6 + 3.2e9 / 160e9, 1e-15);
@@ -103,7 +103,7 @@ static void test_tree(void)
 }
 
 /* GPUs without NVLink talk over PCIe: of 8 GB that are gathered 7 pass each one's. */
-static void test_pcie(void)
+TEST(pcie)
 {
     const struct ss_platform_options options = {.nodes = 1};
     struct ss_platform *p;
@@ -119,7 +119,7 @@ static void test_pcie(void)
 }
 
 /* Each GPU's link carries the buffer into the switch once, and an n-th of it again. */
-static void test_nvls(void)
+TEST(nvls)
 {
     const struct ss_collective_algorithm *a = &ss_collective_nvls;
     struct ss_net sharp = net;
@@ -136,7 +136,7 @@ static void test_nvls(void)
 }
 
 /* A member's 16 GB, among 16 on two nodes: 7 GB go to the others of its node and 8 GB leave it, by its own NIC. */
-static void test_alltoall(void)
+TEST(alltoall)
 {
     const struct ss_collective_algorithm *a = &ss_collective_alltoall;
     expect_pairs(16e9, &two, 23e-6, 1e9, 1e9);
@@ -160,7 +160,7 @@ static void test_alltoall(void)
 
 /* 1 GB of tokens, each sent to one other node and to six GPUs: 1 GB leaves by the member's own NIC, 6 GB by its NVLink.
  * On one node only NVLink counts; where the fabric takes three times as long the NIC's part does. */
-static void test_dispatch(void)
+TEST(dispatch)
 {
     const struct ss_collective_algorithm *a = &ss_collective_dispatch;
     struct ss_group_shape far = two, near = node;
@@ -178,7 +178,7 @@ static void test_dispatch(void)
 }
 
 /* Copies of a dispatcher that NVLink takes faster than NCCL's collectives: 4 and 6 GB at 200 GB/s. SMs that move 100 GB/s bound them. */
-static void test_exchange_rate(void)
+TEST(exchange_rate)
 {
     const struct ss_collective_algorithm *a = &ss_collective_dispatch;
     struct ss_group_shape far = two, near = node;
@@ -195,7 +195,7 @@ static void test_exchange_rate(void)
 /* HybridEP's blocks take 4,096 tokens in 64 chunks of 64, of a combine in 33 of 125: on 16 SMs 4 rounds and 3. Half of
  * the 6 GB over NVLink are of the other node's tokens: an eighth of all goes on behind the last chunk, of a combine a sixth before the first leaves, too.
  * One node has no such wait, nor has DeepEP. */
-static void test_chunks(void)
+TEST(chunks)
 {
     /* What an SM moves is DeepEP's, which has no chunks: HybridEP's are as fast without. */
     const struct ss_stack stack = {
@@ -240,7 +240,7 @@ static void test_chunks(void)
 }
 
 /* A step waits for the slower of NVLink and NIC where one of its members leaves its node. */
-static void test_ring_step(void)
+TEST(ring_step)
 {
     const struct ss_collective_algorithm *a = &ss_collective_ring_step;
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_RING_STEP, 1e9, &node), 1e-6 + 1e9 / 160e9, 1e-15);
@@ -254,7 +254,7 @@ static void test_ring_step(void)
 }
 
 /* The first 16 MB at half the busbw; user buffers have no such start. */
-static void test_slow_start(void)
+TEST(slow_start)
 {
     struct ss_net slow = net, buffers;
     slow.fabric_step = 0;
@@ -274,7 +274,7 @@ static void test_slow_start(void)
 /* A run's ring and all-to-all inside a node are the card's curves. 16 MB on 8 GPUs of 200 GB/s: a ring sends 14 and moves 15; 7 steps of
  * 1 us beside 755 us as a small message, 20 + 150 as a middle and 5 + (28 + 15) MB / 160 GB/s as a large one. An all-to-all moves all 16:
  * 20 + 160 us as a large message. Flows carry what is sent at the fabric's busbw; the rest is latency. */
-static void test_inside(void)
+TEST(inside)
 {
     const struct ss_card card = {.fabric_efficiency = 0.8,
                                  .fabric_half_size = 32e6,
@@ -308,7 +308,7 @@ static void test_inside(void)
 }
 
 /* 24 channels of NCCL within a node, 16 across nodes, of 96 SMs; never more than half of them. */
-static void test_sm_share(void)
+TEST(sm_share)
 {
     const struct ss_stack stack = {.comm_sms_fabric = 24, .comm_sms_nic = 16};
     const struct ss_card card = {.sm_count = 96}, small = {.sm_count = 20};
@@ -319,7 +319,7 @@ static void test_sm_share(void)
 
 /* Beside a quarter of the SMs kernels have three quarters of their rate, GEMMs half of it where they deal out their tiles when they start:
  * half of each takes 2/3 + 1 = 5/3 as long, 0.4 of it the holder's. At most half; a card that says more than what is left gets that. */
-static void test_sm_share_taken(void)
+TEST(sm_share_taken)
 {
     const struct ss_card any = {.gemm_beside = 0}, hopper = {.gemm_beside = 0.5},
                          slow = {.gemm_beside = 0.25};
@@ -333,7 +333,7 @@ static void test_sm_share_taken(void)
 }
 
 /* Kernels of 1 s that a holder makes twice as long, in computations of 1 s and of 2 s: 2 s for 1, 3 s for 2. */
-static void test_sm_share_diluted(void)
+TEST(sm_share_diluted)
 {
     CU_ASSERT_EQUAL(ss_sm_share_diluted(0.5, 1, 0), 0.5);
     CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_diluted(0.5, 1, 1), 1. / 3, 1e-15);
@@ -365,7 +365,7 @@ static void expect_protocol(const struct ss_collective_algorithm *a, const struc
 
 /* An all-gather of 4 MB round 8 GPUs sends 3.5 MB over each link of 160 GB/s: in LL 10.8 us and twice the bytes, 54.6 us; in LL128 27.3
  * and 128/120 of them, 50.6; in Simple 32.2 and 54.1. 1 KB goes in LL, 1.6 GB in Simple. */
-static void test_protocols(void)
+TEST(protocols)
 {
     const struct ss_collective_algorithm *ring = &ss_collective_ring, *tree = &ss_collective_tree;
     struct ss_net n = with_protocols(0), slow = n;
@@ -406,7 +406,7 @@ static void test_protocols(void)
 /* Trees in Simple hand on pieces of 8 MB (all channels): the first takes 14 steps at 160 GB/s and 2 at 8 NICs of 40, 750 us, less what
  * it takes in the stream, 2/160 us a kB. A smaller buffer is one piece. Two nodes send the buffer once, and still NCCL takes
  * rings for large ones, for it believes otherwise; with a cluster's tuner it takes trees. */
-static void test_simple_trees(void)
+TEST(simple_trees)
 {
     const struct ss_collective_algorithm *tree = &ss_collective_tree;
     const double latency = 8.4e-6 + 2 * (7 * 4e-6 + 14e-6);
@@ -432,7 +432,7 @@ static void test_simple_trees(void)
 
 /* Switches joined by trees: a step of 15 us up and one down, and 2 of the 16 MB by each NIC at half its rate. PAT: 8 us, two steps
  * of which 1/3.5 shows, 2.8 us a member. */
-static void test_protocols_of_others(void)
+TEST(protocols_of_others)
 {
     struct ss_net n = with_protocols(10e-6);
     n.nvls_busbw = 120e9;
@@ -451,7 +451,7 @@ static void test_protocols_of_others(void)
 }
 
 /* An all-reduce takes the fastest of ring, tree and switch; other collectives have no choice. */
-static void test_choice(void)
+TEST(choice)
 {
     struct ss_net h100 = {.fabric_busbw = 360e9,
                           .fabric_step = 2e-6,
@@ -500,7 +500,7 @@ static void every_kind(const struct ss_net *links, double bytes)
 }
 
 /* Every kind can be done on every group, in a time that the flows take on links of their own, in every protocol. */
-static void test_every_kind(void)
+TEST(every_kind)
 {
     struct ss_net protocols = with_protocols(10e-6);
     for (double bytes = 1e3; bytes < 1e10; bytes *= 1e2) {
@@ -514,7 +514,7 @@ static void test_every_kind(void)
 }
 
 /* Streams are numbers of program texts: those of committed ones stay. */
-static void test_communicators(void)
+TEST(communicators)
 {
     static const struct {
         int comm, stream, label, in_layers;
@@ -551,7 +551,7 @@ static double timer(const struct ss_result *r, const char *name)
 }
 
 /* NCCL's communicators with buffers: the world's, and those with several ranks that no other one has. */
-static void test_buffers(void)
+TEST(buffers)
 {
     static const struct {
         int size[SS_AXIS_COUNT], count;
@@ -570,7 +570,7 @@ static void test_buffers(void)
 }
 
 /* What a collective is for is in its role: other names move no timer. */
-static void test_names_move_no_timer(void)
+TEST(names_move_no_timer)
 {
     static const char *const timers[] = {"all-grads-sync", "embedding-grads-all-reduce", "params-all-gather",
                                          "optimizer"};
@@ -600,7 +600,7 @@ static void test_names_move_no_timer(void)
 
 /* Exchanges whose members differ take, for each byte, the slower of both: fabric links at half of their rate, or the links behind the
  * NICs. As flows they take 1 ns a byte, and the rest is latency. */
-static void test_uneven(void)
+TEST(uneven)
 {
     struct ss_group_shape g = two;
     g.priced[SS_WAY_THERE] = (struct ss_exchange_rate){.near = 1e-9, .far = 3e-9};
@@ -611,33 +611,4 @@ static void test_uneven(void)
     CU_ASSERT_DOUBLE_EQUAL(f.latency, 1e-6 + 3e-3 - 1e-3, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_NODE], 2e6, 1e-3);
     CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTER_NODE], 1e6, 1e-3);
-}
-
-SUITE(collective)
-{
-    CU_TestInfo tests[] = {{"ring", test_ring},
-                           {"tree", test_tree},
-                           {"PCIe", test_pcie},
-                           {"NVLink SHARP", test_nvls},
-                           {"all-to-all", test_alltoall},
-                           {"dispatch and combine", test_dispatch},
-                           {"chunks of HybridEP", test_chunks},
-                           {"exchanges of unlike members", test_uneven},
-                           {"rate of copies", test_exchange_rate},
-                           {"step of a ring", test_ring_step},
-                           {"slow start and user buffers", test_slow_start},
-                           {"inside a node", test_inside},
-                           {"SMs of channels", test_sm_share},
-                           {"what they take of GEMMs", test_sm_share_taken},
-                           {"what they take beside the host", test_sm_share_diluted},
-                           {"NCCL's protocols", test_protocols},
-                           {"trees in Simple", test_simple_trees},
-                           {"protocols of switches and PAT", test_protocols_of_others},
-                           {"the fastest algorithm", test_choice},
-                           {"every kind", test_every_kind},
-                           {"table of communicators", test_communicators},
-                           {"communicators with buffers", test_buffers},
-                           {"roles, not names, make timers", test_names_move_no_timer},
-                           CU_TEST_INFO_NULL};
-    return suite_run("collective", NULL, NULL, tests);
 }

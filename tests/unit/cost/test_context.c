@@ -25,7 +25,7 @@ static void wait(int how, int ranks, double busbw, double overlap, double out[2]
 
 /* Heads and tokens change places: Q, K, V and the output go through an all-to-all of which half stays at home with two ranks and a
  * quarter with four; in the backward the output's gradient comes beside the output, and then those of Q, K and V. */
-static void test_all_to_all(void)
+TEST(all_to_all)
 {
     double got[2];
     wait(SS_CP_A2A, 2, 1e11, 0, got);
@@ -37,7 +37,7 @@ static void test_all_to_all(void)
 }
 
 /* K and V of all ranks, 8 MiB, come to each before attention, and with their gradients in the backward. */
-static void test_gathered(void)
+TEST(gathered)
 {
     double got[2];
     wait(SS_CP_ALLGATHER, 2, 1e11, 1, got);
@@ -49,7 +49,7 @@ static void test_gathered(void)
 
 /* A ring of four sends 2 MiB of K and V in each of three steps. However long attention takes, what cannot be hidden of a step stays;
  * where steps are longer than attention, a byte more is a byte later. */
-static void test_ring(void)
+TEST(ring)
 {
     double got[2], slow[2], slower[2];
     wait(SS_CP_P2P, 4, 1e12, 0.75, got);
@@ -82,7 +82,7 @@ static double attention_backward(void)
 }
 
 /* A part of attention hides the ring's steps, a fourth of it each of three. */
-static void test_hidden(void)
+TEST(hidden)
 {
     static const double parts[] = {0.25, 0.75};
     double none[2], some[2];
@@ -92,14 +92,4 @@ static void test_hidden(void)
         CU_ASSERT_DOUBLE_EQUAL(none[0] - some[0], 3 * parts[i] / 4 * attention_forward(), 1e-12);
         CU_ASSERT_DOUBLE_EQUAL(none[1] - some[1], 3 * parts[i] / 4 * attention_backward(), 1e-12);
     }
-}
-
-SUITE(context)
-{
-    CU_TestInfo tests[] = {{"all-to-all", test_all_to_all},
-                           {"gathered keys and values", test_gathered},
-                           {"ring", test_ring},
-                           {"hidden under attention", test_hidden},
-                           CU_TEST_INFO_NULL};
-    return suite_run("context", NULL, NULL, tests);
 }

@@ -37,7 +37,7 @@ static void setting_csa(struct setting *t)
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
 }
 
-static void test_kinds(void)
+TEST(kinds)
 {
     struct setting t;
     setting_csa(&t);
@@ -64,7 +64,7 @@ static void check_attention(const struct ss_ops *ops, double slots, double keys)
     CU_ASSERT_EQUAL(op->saved_bytes, 4 * T * slots + 4 * T * HEADS + Q);
 }
 
-static void test_attention(void)
+TEST(attention)
 {
     struct setting t;
     setting_csa(&t);
@@ -92,7 +92,7 @@ static void test_attention(void)
 }
 
 /* Blocks of 4 tokens overlap: twice the columns, and copies of values (2 B) and gates (4 B) that are filled, read and written. */
-static void test_compressor(void)
+TEST(compressor)
 {
     struct setting t;
     setting_csa(&t);
@@ -109,7 +109,7 @@ static void test_compressor(void)
 }
 
 /* Scores of all pairs of a query and a key of four tokens; a loss trains the indexer and its compressor, and no gradient leaves it. */
-static void test_indexer(void)
+TEST(indexer)
 {
     struct setting t;
     setting_csa(&t);
@@ -137,7 +137,7 @@ static void test_indexer(void)
 }
 
 /* All of a layer: norms, queries before and behind theirs, keys, attention, the output's two products; recompute drops the queries. */
-static void test_saved(void)
+TEST(saved)
 {
     struct setting t;
     setting_csa(&t);
@@ -155,7 +155,7 @@ static void test_saved(void)
 }
 
 /* Context ranks halve queries; the last one scores 2 - 1/2 times the mean; a window of hidden states, and keys of blocks of all. */
-static void test_context(void)
+TEST(context)
 {
     struct setting t;
     setting_csa(&t);
@@ -177,7 +177,7 @@ static void test_context(void)
 }
 
 /* The released models: parameters as docs/design/hybrid-models.py counts them, those of the prediction too. */
-static void test_released(void)
+TEST(released)
 {
     static const struct {
         const char *name;
@@ -208,7 +208,7 @@ static double iteration(const char *text, const struct ss_run_options *options)
 }
 
 /* Both engines, and chunk and layer level, of stages, expert and context ranks. */
-static void test_jobs(void)
+TEST(jobs)
 {
     static const char *const jobs[] = {"h100 4;--model deepseek-v4-flash --bf16 --pp 4 --ep 8 --seq 4096 "
                                        "--mbs 1 --gbs 16 --stack megatron-bridge-26.08",
@@ -223,13 +223,4 @@ static void test_jobs(void)
         CU_ASSERT_DOUBLE_EQUAL(layer, chunk, 0.02 * chunk);
         CU_ASSERT_DOUBLE_EQUAL(simgrid, chunk, 1e-6 * chunk);
     }
-}
-
-SUITE(csa)
-{
-    CU_TestInfo tests[] = {
-        {"kinds", test_kinds},       {"attention", test_attention}, {"compressor", test_compressor},
-        {"indexer", test_indexer},   {"saved", test_saved},         {"context", test_context},
-        {"released", test_released}, {"jobs", test_jobs},           CU_TEST_INFO_NULL};
-    return suite_run("csa", NULL, NULL, tests);
 }

@@ -24,7 +24,7 @@ static struct ss_card make(void)
     return c;
 }
 
-static void test_convolution(void)
+TEST(convolution)
 {
     struct ss_card c = make();
 
@@ -40,7 +40,7 @@ static void test_convolution(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_curve_mamba_convolution(&c, 2, 500, 500), 9e-6, 1e-15);
 }
 
-static void test_delta(void)
+TEST(delta)
 {
     struct ss_card c = make();
     struct ss_delta_call call = {
@@ -67,7 +67,7 @@ static void test_delta(void)
                            16000 * (ss_curve_kda_bytes(&call) / 5e11 + 100 / 1e11) + 8e-6, 1e-12);
 }
 
-static void test_streams(void)
+TEST(streams)
 {
     struct ss_card c = make();
 
@@ -79,7 +79,7 @@ static void test_streams(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_curve_streams(&c, 1, 1000, 4, 1000), 20e-6, 1e-15);
 }
 
-static void test_gemm(void)
+TEST(gemm)
 {
     struct ss_card c = make();
     double tile = 2.0 * 128 * 256 * 65536;
@@ -98,7 +98,7 @@ static void test_gemm(void)
     CU_ASSERT_EQUAL(ss_curve_gemm_peak(&c, SS_CURVE_FP4), 0);
 }
 
-static void test_experts(void)
+TEST(experts)
 {
     struct ss_card c = make();
     struct ss_experts_call call = {
@@ -116,7 +116,7 @@ static void test_experts(void)
                            10e-6 + bytes / 5e12 + tile * (2560 + 1280), 1e-12);
 }
 
-static void test_links(void)
+TEST(links)
 {
     struct ss_card c = make();
     double once;
@@ -158,7 +158,7 @@ static void test_links(void)
     CU_ASSERT_DOUBLE_EQUAL(once, 20e-6, 1e-12);
 }
 
-static void test_sparse(void)
+TEST(sparse)
 {
     struct ss_card c = make();
     struct ss_sparse_work w = {.tokens = 1000,
@@ -193,7 +193,7 @@ static void test_sparse(void)
                            1e-12);
 }
 
-static void test_compressed(void)
+TEST(compressed)
 {
     struct ss_card c = make();
     struct ss_sparse_work w = {
@@ -220,7 +220,7 @@ static void test_compressed(void)
 
 /* Each card: at the power limit no GEMM is faster than in a burst (Hopper's blocks are DeepGEMM's in training, another kernel), and the
  * scan of Mamba-2 takes the share of an H100's time that its sisters take (docs/design/scan-cycles.py). */
-static void test_levels(void)
+TEST(levels)
 {
     static const struct {
         const char *name;
@@ -240,19 +240,4 @@ static void test_levels(void)
         CU_ASSERT_DOUBLE_EQUAL(scan / h100, cards[i].scan, 0.003);
         ss_platform_free(p);
     }
-}
-
-SUITE(curve)
-{
-    CU_TestInfo tests[] = {{"convolutions", test_convolution},
-                           {"levels", test_levels},
-                           {"linear attention", test_delta},
-                           {"hyper-connections", test_streams},
-                           {"GEMMs", test_gemm},
-                           {"experts", test_experts},
-                           {"exchanges and collectives", test_links},
-                           {"sparse attention", test_sparse},
-                           {"compressed attention", test_compressed},
-                           CU_TEST_INFO_NULL};
-    return suite_run("curve", NULL, NULL, tests);
 }

@@ -36,7 +36,7 @@ static void setting_dsa(struct setting *t)
 }
 
 /* Layers with an indexer: by Megatron's rule, the first two, and each third after them. */
-static void test_shared(void)
+TEST(shared)
 {
     struct setting t;
     setting_dsa(&t);
@@ -53,7 +53,7 @@ static void test_shared(void)
     CU_ASSERT_PTR_NULL(find(&without, "index scores"));
 }
 
-static void test_operators(void)
+TEST(operators)
 {
     struct setting t;
     setting_dsa(&t);
@@ -92,7 +92,7 @@ static void test_operators(void)
 }
 
 /* The loss: over all keys in the warm-up, then over the chosen ones; TileLang makes its gradient in the backward. */
-static void test_loss(void)
+TEST(loss)
 {
     struct setting t;
     setting_dsa(&t);
@@ -117,7 +117,7 @@ static void test_loss(void)
 }
 
 /* Tensor ranks divide heads, and each has the whole indexer; context ranks divide queries and gather keys. */
-static void test_parallel(void)
+TEST(parallel)
 {
     struct setting t;
     setting_dsa(&t);
@@ -154,7 +154,7 @@ static void test_parallel(void)
 }
 
 /* Megatron's count takes latent attention for what it is: all keys, heads of 48 and 32. */
-static void test_flops(void)
+TEST(flops)
 {
     struct setting t;
     setting_dsa(&t);
@@ -169,11 +169,4 @@ static void test_flops(void)
     const struct ss_op *op = find(&sparse, "sparse attention");
     CU_ASSERT_EQUAL(op->attention.seen, 960. / 4096 / 2);
     CU_ASSERT_EQUAL(op->attention.bounded, 512. / 4096);
-}
-
-SUITE(dsa)
-{
-    CU_TestInfo tests[] = {{"shared", test_shared},     {"operators", test_operators}, {"loss", test_loss},
-                           {"parallel", test_parallel}, {"flops", test_flops},         CU_TEST_INFO_NULL};
-    return suite_run("dsa", NULL, NULL, tests);
 }

@@ -32,14 +32,8 @@ static void steps(const char *platform, double least, double most)
     scale_close(&s);
 }
 
-static void test_steps(void)
+TEST(steps)
 {
     steps("h100 2", 20e-6 - 1e-12, 20e-6 + 1e-12);
     steps("h100 2 ss.nic.step_latency=1ns", 1e-6, 20e-6);
-}
-
-SUITE(embedding)
-{
-    CU_TestInfo tests[] = {{"two steps", test_steps}, CU_TEST_INFO_NULL};
-    return suite_run("embedding", NULL, NULL, tests);
 }

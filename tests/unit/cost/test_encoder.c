@@ -54,7 +54,7 @@ static int layer_kind(const struct before *b, int layer)
 }
 
 /* LayerNorms, biases, GELU; every patch of a picture sees all patches of it, not those before it alone. */
-static void test_layer(void)
+TEST(layer)
 {
     static const struct ss_encoder plain = {.rotary = 1};
     struct before b;
@@ -79,7 +79,7 @@ static void test_layer(void)
 }
 
 /* Qwen2.5-VL: windows of 4 x 4 patches, but for every fourth layer. */
-static void test_window(void)
+TEST(window)
 {
     static const struct ss_encoder windows = {
         .rotary = 1, .window = 16, .full_period = 4, .gated_mlp = 1, .rms_norm = 1};
@@ -96,7 +96,7 @@ static void test_window(void)
 }
 
 /* InternVL: a class token a picture, learned positions, vectors that scale branches. */
-static void test_class_token(void)
+TEST(class_token)
 {
     static const struct ss_encoder intern = {
         .class_tokens = 1, .positions = 65, .layer_scales = 2, .patch_bias = 1, .norms_merged = 1};
@@ -119,7 +119,7 @@ static void test_class_token(void)
 }
 
 /* Qwen3-VL: a projector of what four patches are, and one of each of two inner layers. Llama 4: three matrices, no norm. */
-static void test_projector(void)
+TEST(projector)
 {
     static const struct ss_encoder qwen = {.projector_size = 2048, .projector_bias = 1, .deep_projectors = 2};
     static const struct ss_encoder llama = {
@@ -140,7 +140,7 @@ static void test_projector(void)
 
 /* Qwen3-Omni: a second of sound, 128 rows x 100 frames, is 64 x 50, 32 x 25 and 16 x 13 positions of 480 channels, and 13 tokens; a layer
  * sees 8 s. Here 20 s of 32 channels, of two sequences. */
-static void test_sound(void)
+TEST(sound)
 {
     const struct ss_media media = {1, 20 * 13, 0, 0};
     const double seconds = 2 * 20, tokens = seconds * 13;
@@ -175,7 +175,7 @@ static void test_sound(void)
 }
 
 /* Tensor ranks divide heads, columns and the projector; neither sequence nor context parallelism, packing nor fp8 reaches the encoder. */
-static void test_parallel(void)
+TEST(parallel)
 {
     static const struct ss_encoder qwen = {.rotary = 1, .projector_size = 2048},
                                    whole = {.projector_size = 2048, .undivided = 1};
@@ -216,7 +216,7 @@ static double sum(const double *by_label)
 }
 
 /* A frozen encoder has a forward and weights; its projector is trained. */
-static void test_frozen(void)
+TEST(frozen)
 {
     static const struct ss_encoder qwen = {.rotary = 1, .projector_size = 2048};
     double layer = 4 * V * V + 4 * V + 2 * V * F + F + V + 2 * 2 * V, patches = 1536 * V,
@@ -254,13 +254,4 @@ static void test_frozen(void)
     struct ss_ops ops = before_ops(&b, SS_LAYER_PROJECTOR);
     CU_ASSERT_EQUAL(ops.sum.params, projector);
     CU_ASSERT(chunk[0].activation_bytes > chunk[1].activation_bytes + 16 * T * 10 * V);
-}
-
-SUITE(encoder)
-{
-    CU_TestInfo tests[] = {
-        {"one layer", test_layer},      {"windows", test_window}, {"class token", test_class_token},
-        {"projectors", test_projector}, {"sound", test_sound},    {"parallelism", test_parallel},
-        {"frozen", test_frozen},        CU_TEST_INFO_NULL};
-    return suite_run("encoder", NULL, NULL, tests);
 }

@@ -58,7 +58,7 @@ static double dense_of(const struct ss_plan *plan, double share)
 }
 
 /* Experts that lie on ep x etp ranks add up to the same model however they are divided. */
-static void test_shares(void)
+TEST(shares)
 {
     static const struct {
         const char *flags;
@@ -105,7 +105,7 @@ static double parameters_of(const char *model, int pp, int ep, double *whole)
 }
 
 /* What the ranks of a pipeline hold is the model; where experts are divided by n they hold an n-th of these, and all else. */
-static void test_models(void)
+TEST(models)
 {
     for (size_t i = 0; i < sizeof mixtures / sizeof *mixtures; i++) {
         double whole, all = parameters_of(mixtures[i], 1, 1, &whole);
@@ -139,7 +139,7 @@ static double over_ranks(const struct ss_ops *ops, const struct ss_job *job)
 }
 
 /* A layer has as many parameters however it is divided. */
-static void test_layers(void)
+TEST(layers)
 {
     static const struct {
         int tp, ep, etp;
@@ -170,7 +170,7 @@ static void test_layers(void)
 }
 
 /* Dense gradients over all ranks, experts' over those that hold the same ones: 32 ranks, 8 of them a copy of the experts. */
-static void test_buffers(void)
+TEST(buffers)
 {
     static const struct {
         const char *flags, *grads, *params;
@@ -191,7 +191,7 @@ static void test_buffers(void)
 }
 
 /* One buffer where experts are reduced with all else; none of experts where each is on one rank. */
-static void test_one_buffer(void)
+TEST(one_buffer)
 {
     struct scale_job s;
     struct ss_run run;
@@ -213,7 +213,7 @@ static void expect_ascending(const struct ss_bucket_mark *marks, int n)
 
 /* Both kinds of buckets in the order in which a backward fills them; that of the experts of the lowest layers is full, and
  * needed, at layer 1: layer 0 has none. */
-static void test_marks(void)
+TEST(marks)
 {
     struct scale_job s;
     struct ss_run run;
@@ -240,7 +240,7 @@ static void test_marks(void)
 }
 
 /* States of experts are divided by the ranks that hold the same ones, those of all else by all. */
-static void test_states(void)
+TEST(states)
 {
     static const struct {
         const char *flags;
@@ -263,7 +263,7 @@ static void test_states(void)
 }
 
 /* By hand: 1e9 parameters, 0.6e9 of them experts over 2 ranks, all else over 8; FSDP shards weights and gradients too. */
-static void test_static(void)
+TEST(static)
 {
     const struct ss_param_count count = {.all = 1e9, .expert = 0.6e9, .layer = 1e8, .tensors = 9};
     const struct ss_optimizer_shards shards = {8, 2};
@@ -302,7 +302,7 @@ static int count_bytes(const struct ss_plan *plan, double bytes)
 
 /* Full sharding gathers and scatters the experts of a layer among those that hold the same ones, what else it has among all; a
  * dense layer, embedding and output layer are gathered too. */
-static void test_fsdp(void)
+TEST(fsdp)
 {
     const struct ss_run_options options = {.plan = {.level = SS_LEVEL_LAYER}};
     struct scale_job s;
@@ -325,7 +325,7 @@ static void test_fsdp(void)
 
 /* NCCL has buffers of the expert groups that have several ranks: EP and EDP, or EP, ETP, both together, EDP. So has the group of all
  * ranks that a framework asks for (ss.memory.world_group). */
-static void test_overhead(void)
+TEST(overhead)
 {
     struct scale_job s;
     open_job(&s, JOB ZERO, 1, 1);
@@ -348,7 +348,7 @@ static void test_overhead(void)
 
 /* Copies of shards: on a node of 8 an expert lies on 2 ranks with ep 4, whose halves 4 nodes reduce, and on one with ep 8; all else on 8.
  * Copies that share the optimizer have a quarter of a shard's states each, and gather what they have stepped. */
-static void test_hybrid(void)
+TEST(hybrid)
 {
     static const struct {
         const char *flags;
@@ -371,21 +371,4 @@ static void test_hybrid(void)
                                1);
         close_job(&s, &run);
     }
-}
-
-SUITE(expert_shards)
-{
-    CU_TestInfo tests[] = {{"shares of a rank", test_shares},
-                           {"public models", test_models},
-                           {"layers however divided", test_layers},
-                           {"buffers of dense parameters and of experts", test_buffers},
-                           {"one buffer", test_one_buffer},
-                           {"order of the buckets", test_marks},
-                           {"optimizer states", test_states},
-                           {"static bytes by hand", test_static},
-                           {"full sharding", test_fsdp},
-                           {"copies of shards", test_hybrid},
-                           {"communicators", test_overhead},
-                           CU_TEST_INFO_NULL};
-    return suite_run("expert shards", NULL, NULL, tests);
 }

@@ -19,7 +19,7 @@ static void expect_passes(const struct ss_op *op, double forward, double backwar
     CU_ASSERT_EQUAL(op->forward_flops + op->params, 0);
 }
 
-static void test_embedding_scale(void)
+TEST(embedding_scale)
 {
     struct setting t;
     setting_make(&t);
@@ -35,7 +35,7 @@ static void test_embedding_scale(void)
     expect_passes(find(&scaled, "embedding scale"), HIDDEN / 2, HIDDEN / 2, 1);
 }
 
-static void test_logits(void)
+TEST(logits)
 {
     struct setting t;
     setting_make(&t);
@@ -51,7 +51,7 @@ static void test_logits(void)
     CU_ASSERT_PTR_NULL(find(&capped, "logits scale"));
 }
 
-static void test_scores(void)
+TEST(scores)
 {
     struct setting t;
     setting_make(&t);
@@ -71,7 +71,7 @@ static void test_scores(void)
 }
 
 /* Layers of Llama 4 that attend to all tokens neither norm nor turn; the others are as in any model. */
-static void test_unturned(void)
+TEST(unturned)
 {
     struct setting t;
     setting_make(&t);
@@ -95,7 +95,7 @@ static void test_unturned(void)
 }
 
 /* Rows of 256 in a model of 1024: a matrix of 256 x 1024 behind the look-up and before the logits. */
-static void test_projections(void)
+TEST(projections)
 {
     struct setting t;
     setting_make(&t);
@@ -123,7 +123,7 @@ static void test_projections(void)
 
 /* Both ends of a pipeline hold the table of OPT-350m; together with the layers that is Hugging Face's 331,196,416 parameters and the table's
  * copy: 50,272 rows of 512. Its logits have 50,272 + 2 x 1024 rows of 512 in FLOP. */
-static void test_opt(void)
+TEST(opt)
 {
     struct scale_job s;
     struct ss_run run;
@@ -152,7 +152,7 @@ static struct ss_model config(const char *name)
     return m;
 }
 
-static void test_configs(void)
+TEST(configs)
 {
     struct ss_model gemma = config("gemma-2-9b"), third = config("gemma-3-12b"),
                     llama = config("llama4-scout");
@@ -166,7 +166,7 @@ static void test_configs(void)
 
 /* The chunks of a Llama 4 shorten its long sequences: three layers of four see the 8192 tokens of their own. A window takes
  * their place. */
-static void test_chunks(void)
+TEST(chunks)
 {
     struct scale_job s;
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, "h800 1;--model llama4-scout --bf16 --seq 32768 --mbs 1 --gbs 8"),
@@ -198,7 +198,7 @@ static double parameters_of(const char *flags, double *seconds)
 }
 
 /* None of multi-token prediction is none, also where the model has a layer of it or learned positions. */
-static void test_no_prediction(void)
+TEST(no_prediction)
 {
     double seconds[3];
     double one = parameters_of("--model glm-4.5-air", &seconds[0]);
@@ -207,19 +207,4 @@ static void test_no_prediction(void)
     double plain = parameters_of("--model gpt2-xl", &seconds[0]);
     CU_ASSERT_EQUAL(parameters_of("--model gpt2-xl --mtp-num-layers 0", &seconds[1]), plain);
     CU_ASSERT_EQUAL(seconds[1], seconds[0]);
-}
-
-SUITE(factors)
-{
-    CU_TestInfo tests[] = {{"embedding scale", test_embedding_scale},
-                           {"logits", test_logits},
-                           {"scores", test_scores},
-                           {"unturned layers", test_unturned},
-                           {"projections", test_projections},
-                           {"OPT-350m", test_opt},
-                           {"configs", test_configs},
-                           {"chunks", test_chunks},
-                           {"no multi-token prediction", test_no_prediction},
-                           CU_TEST_INFO_NULL};
-    return suite_run("factors", NULL, NULL, tests);
 }

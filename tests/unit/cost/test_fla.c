@@ -40,7 +40,7 @@ static double saved_of_mixer(const struct ss_ops *ops)
     return sum;
 }
 
-static void test_rwkv7(void)
+TEST(rwkv7)
 {
     struct setting t;
     setting_of(&t, RULE(rwkv7));
@@ -74,7 +74,7 @@ static void test_rwkv7(void)
 }
 
 /* The MLP of a mixture with the token before: one vector, one tensor kept. */
-static void test_channel_mix(void)
+TEST(channel_mix)
 {
     struct setting t;
     setting_of(&t, RULE(rwkv7));
@@ -91,7 +91,7 @@ static void test_channel_mix(void)
 }
 
 /* Values twice as wide as keys, 16 heads of 64 and 128; otherwise lightning attention. */
-static void test_retention(void)
+TEST(retention)
 {
     struct setting t;
     setting_of(&t, RULE(retention));
@@ -115,7 +115,7 @@ static void test_retention(void)
 
 /* 64 heads of 32 and 4 of keys; 16 blocks of 64 keys and a window of 512, in sequences of 4096: 2048 keys before a query on average, 32 means of
  * them, 1024 - 1024^2 / 8192 = 896 chosen ones. */
-static void test_nsa(void)
+TEST(nsa)
 {
     struct setting t;
     setting_of(&t, RULE(nsa));
@@ -145,7 +145,7 @@ static void test_nsa(void)
 }
 
 /* Four blocks of 256 keys, a query's own among them, in sequences of 4096: of 16 blocks the first three have fewer before them, 3 - 6/16. */
-static void test_moba(void)
+TEST(moba)
 {
     struct setting t;
     setting_of(&t, RULE(moba));
@@ -173,7 +173,7 @@ static void test_moba(void)
 }
 
 /* All ranks of a context group together do the work of one rank, and each gathers what others hand on. */
-static void test_context(void)
+TEST(context)
 {
     static const struct {
         size_t rule;
@@ -210,7 +210,7 @@ static void test_context(void)
 }
 
 /* The longest lists have room: a layer of casts, and of blocks that layers share. */
-static void test_room(void)
+TEST(room)
 {
     static const struct {
         size_t rule;
@@ -232,17 +232,4 @@ static void test_room(void)
         struct ss_ops ops = layer_of(&t, rows[r].kind);
         CU_ASSERT(ops.n < SS_OPS_MAX && find(&ops, "fp8 cast") != NULL);
     }
-}
-
-SUITE(fla)
-{
-    CU_TestInfo tests[] = {{"RWKV-7", test_rwkv7},
-                           {"channel mix", test_channel_mix},
-                           {"retention", test_retention},
-                           {"native sparse attention", test_nsa},
-                           {"mixture of block attention", test_moba},
-                           {"context", test_context},
-                           {"room", test_room},
-                           CU_TEST_INFO_NULL};
-    return suite_run("fla", NULL, NULL, tests);
 }

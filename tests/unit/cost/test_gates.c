@@ -19,7 +19,7 @@ static void setting_gates(struct setting *t)
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(&t->job.model, NULL), 0);
 }
 
-static void test_streams(void)
+TEST(streams)
 {
     struct setting t;
     setting_make(&t);
@@ -48,7 +48,7 @@ static void test_streams(void)
 }
 
 /* Behind the last layer gates make one of the streams, with the only norm; a prediction ends in a mean and a norm of its own. */
-static void test_borders(void)
+TEST(borders)
 {
     struct setting t;
     setting_gates(&t);
@@ -64,7 +64,7 @@ static void test_borders(void)
 }
 
 /* Two index heads of 64 score blocks of four tokens: three passes over heads' scores, ten over their sum, forward alone. */
-static void test_blocks(void)
+TEST(blocks)
 {
     struct setting t;
     setting_make(&t);
@@ -87,7 +87,7 @@ static void test_blocks(void)
 }
 
 /* A table of a million rows of 128 numbers, 16 rows a token, on two ranks; a token meets none of it as a matrix. */
-static void test_ngrams(void)
+TEST(ngrams)
 {
     struct setting t;
     setting_gates(&t);
@@ -139,7 +139,7 @@ static double seconds(const char *dispatcher, int engine, int level)
 }
 
 /* Rows of n-grams are flows of the expert group beside whatever moves tokens. */
-static void test_levels(void)
+TEST(levels)
 {
     static const char *const dispatchers[] = {"allgather", "alltoall",
                                               "flex --moe-flex-dispatcher-backend hybridep"};
@@ -150,11 +150,4 @@ static void test_levels(void)
         CU_ASSERT_DOUBLE_EQUAL(layer, chunk, 0.01 * chunk);
         CU_ASSERT_DOUBLE_EQUAL(simgrid, layer, 1e-6 * layer);
     }
-}
-
-SUITE(gates)
-{
-    CU_TestInfo tests[] = {{"streams", test_streams}, {"borders", test_borders}, {"blocks", test_blocks},
-                           {"ngrams", test_ngrams},   {"levels", test_levels},   CU_TEST_INFO_NULL};
-    return suite_run("gates", NULL, NULL, tests);
 }

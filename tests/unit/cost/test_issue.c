@@ -46,7 +46,7 @@ static struct ss_issue_slot forward(const struct made *m)
 }
 
 /* The host is at 2, 5, 8, 11, 14 and 15. The GPU leaves layers at 2, 5, 8, 11 and 14, and the loss at 24. */
-static void test_bound_by_host(void)
+TEST(bound_by_host)
 {
     struct made m;
     make(&m, 2, 3);
@@ -60,7 +60,7 @@ static void test_bound_by_host(void)
 
 /* In a backward the loss lets the host get ahead: at 10 s it has issued 1 s of loss and 3 layers. The layers take 2 s, their
  * launches 3: the GPU is at 12, 14, 16 and 18, the host at 4, 7, 10 and 13; at 15 the embedding is issued. */
-static void test_lead(void)
+TEST(lead)
 {
     struct made m;
     make(&m, 2, 3);
@@ -79,7 +79,7 @@ static int add_seconds(void *ctx, double seconds)
 }
 
 /* Launches between two waits of the GPU: none is waited for while the host is ahead. */
-static void test_between_waits(void)
+TEST(between_waits)
 {
     struct made m;
     double seconds[8] = {0}, *at = seconds;
@@ -93,7 +93,7 @@ static void test_between_waits(void)
 }
 
 /* Where the host waits for the GPU on the way, both end in step. */
-static void test_in_step(void)
+TEST(in_step)
 {
     struct made m;
     make(&m, 5, 3);
@@ -105,7 +105,7 @@ static void test_in_step(void)
 }
 
 /* A host that the GPU waits for by less than a hundredth of a slot is no stream. */
-static void test_stream(void)
+TEST(stream)
 {
     struct made m;
     make(&m, 50, 3);
@@ -121,7 +121,7 @@ static void test_stream(void)
 }
 
 /* A bucket behind two layers of the backward: the loss and two layers are issued at 7 s. Work until there is 7 of 12 s. */
-static void test_place(void)
+TEST(place)
 {
     struct made m;
     make(&m, 2, 3);
@@ -133,16 +133,4 @@ static void test_place(void)
     CU_ASSERT_DOUBLE_EQUAL(at.tail, 0, 1e-12);
     m.set.ahead = m.set.issues = 0; /* what is waited for is part of the slot then */
     CU_ASSERT_DOUBLE_EQUAL(ss_chunk_place_at(&m.set, 0, SS_PHASE_B, 3).fraction, 10.0 / 15, 1e-12);
-}
-
-SUITE(issue)
-{
-    CU_TestInfo tests[] = {{"bound by the host", test_bound_by_host},
-                           {"a lead is used up", test_lead},
-                           {"launches between waits", test_between_waits},
-                           {"in step", test_in_step},
-                           {"when the host is a stream", test_stream},
-                           {"a bucket's place", test_place},
-                           CU_TEST_INFO_NULL};
-    return suite_run("issue", NULL, NULL, tests);
 }

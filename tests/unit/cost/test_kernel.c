@@ -27,7 +27,7 @@ static void make(struct ss_card *card, struct ss_stack *stack)
     stack->te_layers = stack->norm_passes = stack->fp8_cast_passes = 1;
 }
 
-static void test_grouped_gemm(void)
+TEST(grouped_gemm)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -59,7 +59,7 @@ static void test_grouped_gemm(void)
 
 /* Kernels of their own: 10 groups of 12 x 10 tiles are 2 waves each, not the 12 of 1200 tiles together; where rows scatter, 12.5 x 10
  * tiles are 1.25 waves and half of the last one. Eight tiles of a half's rows and columns each would be 4.8 and 5.25 of a quarter. */
-static void test_stream_gemms(void)
+TEST(stream_gemms)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -114,7 +114,7 @@ static double run_blocks(const struct ss_card *card, const struct ss_attention_c
 }
 
 /* 4 heads of 4096 are 128 blocks on 100 SMs: the longest is 2 x 100 / 128 of all work, 2/3 of it are waited for. */
-static void test_attention_fill(void)
+TEST(attention_fill)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -158,7 +158,7 @@ static void test_attention_fill(void)
 }
 
 /* Against blocks that are run one by one: 2 to 64 heads of 2048 to 16384 tokens, causal and in a window. */
-static void test_attention_fill_runs(void)
+TEST(attention_fill_runs)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -181,7 +181,7 @@ static void test_attention_fill_runs(void)
 
 /* Transformer Engine's cuDNN at 4096 tokens, TFLOP/s of 64 to 4 heads of 128, forward and backward on A100, forward on B200, whose
  * thread blocks have 256 queries (MooreThreads/SimuMax@4dcaae5, configs/system): as model.md, section 3 has it, over 64 heads'. */
-static void test_attention_by_heads(void)
+TEST(attention_by_heads)
 {
     static const struct {
         double sms, tile, lone, measured[5], error[5];
@@ -206,7 +206,7 @@ static void test_attention_by_heads(void)
 }
 
 /* Blocks: 0.6 of the rate and a prologue of 1024 steps, weight gradients 0.9 of it; neutral where the card knows none. */
-static void test_gemm_gain(void)
+TEST(gemm_gain)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -229,7 +229,7 @@ static void test_gemm_gain(void)
 }
 
 /* A score costs its exponential whatever the head: the mean of d_qk and d_v decides. */
-static void test_attention_rate(void)
+TEST(attention_rate)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -272,7 +272,7 @@ static const struct ss_op *cast(struct ss_ops *ops, const struct ss_shape *s, in
 }
 
 /* Where blocks are scaled the norm leaves its output in 16 bit, and a kernel of its own casts it. */
-static void test_casts(void)
+TEST(casts)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -315,7 +315,7 @@ static void test_casts(void)
 
 /* A weight of 100 x 300 in fp8, of which no transpose is kept: 1 B read and 1 B written of each element by one kernel, of eight
  * experts' weights by one each. */
-static void test_weights_turned(void)
+TEST(weights_turned)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -340,7 +340,7 @@ static void test_weights_turned(void)
 /* An input of 100 of which another operator keeps 16 bit: cast by rows for the forward (2 B read, 1 written) and anew for the backward,
  * where Hopper's kernel writes both orientations (4 B) but with blocks (3); with current scaling the largest value is found both
  * times. Shared experts' input comes of no norm of their layer, so it is cast, and its largest value found, as any other's. */
-static void test_casts_again(void)
+TEST(casts_again)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -377,7 +377,7 @@ static void test_casts_again(void)
 }
 
 /* Current scaling: 2 B more to find a tensor's largest value, by three launches; the norm finds its output's, by two. */
-static void test_current_scaling(void)
+TEST(current_scaling)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -410,7 +410,7 @@ static void test_current_scaling(void)
 
 /* An SM makes 1e9 elements a second of strided operands, the card 1e11: 2e11 of 2 bytes each way take 2 s, of which HBM's 1e12 B/s has
  * 0.8 s; of 8 bytes 1.6; of 20 bytes HBM is the slower one. */
-static void test_strided(void)
+TEST(strided)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -422,7 +422,7 @@ static void test_strided(void)
     CU_ASSERT_EQUAL(ss_kernel_strided(&card, 0, 4), 0);
 }
 
-static void test_norm(void)
+TEST(norm)
 {
     struct ss_card card;
     struct ss_stack stack;
@@ -435,23 +435,4 @@ static void test_norm(void)
     CU_ASSERT_EQUAL(ops.op[1].forward_bytes, 1.5 * 100000 * 4);
     CU_ASSERT(ops.op[0].backward_bytes == 1.5 * 100000 * 6 && ops.op[1].backward_bytes == 1.5 * 100000 * 6);
     CU_ASSERT_EQUAL(ops.op[0].saved_bytes, ops.op[1].saved_bytes);
-}
-
-SUITE(kernel)
-{
-    CU_TestInfo tests[] = {{"grouped GEMM", test_grouped_gemm},
-                           {"GEMMs on streams", test_stream_gemms},
-                           {"GEMM gain", test_gemm_gain},
-                           {"attention rate", test_attention_rate},
-                           {"attention that fills a card", test_attention_fill},
-                           {"attention against its blocks", test_attention_fill_runs},
-                           {"attention by heads", test_attention_by_heads},
-                           {"casts", test_casts},
-                           {"weights turned in the backward", test_weights_turned},
-                           {"casts of what others keep", test_casts_again},
-                           {"casts by current scaling", test_current_scaling},
-                           {"strided operands", test_strided},
-                           {"norm", test_norm},
-                           CU_TEST_INFO_NULL};
-    return suite_run("kernel", NULL, NULL, tests);
 }

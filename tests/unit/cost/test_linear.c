@@ -41,7 +41,7 @@ static double saved_of_mixer(const struct ss_ops *ops)
     return sum;
 }
 
-static void test_gated(void)
+TEST(gated)
 {
     struct setting t;
     setting_of(&t, offsetof(struct ss_model, gated_delta));
@@ -82,7 +82,7 @@ static void test_gated(void)
 }
 
 /* The table of docs/design/mixers.md: MFLOP of a token, and the bytes that Megatron keeps of it. */
-static void test_worked_examples(void)
+TEST(worked_examples)
 {
     static const struct {
         const char *model;
@@ -106,7 +106,7 @@ static void test_worked_examples(void)
     }
 }
 
-static void test_kimi(void)
+TEST(kimi)
 {
     struct setting t;
     setting_of(&t, offsetof(struct ss_model, kimi_delta));
@@ -131,7 +131,7 @@ static void test_kimi(void)
     CU_ASSERT_PTR_NULL(find(&ops, "gate up"));
 }
 
-static void test_lightning(void)
+TEST(lightning)
 {
     struct setting t;
     setting_of(&t, offsetof(struct ss_model, lightning));
@@ -170,7 +170,7 @@ static void expect_half(const struct ss_ops *one, const struct ss_ops *part, con
     CU_ASSERT_EQUAL(a->params, params * b->params);
 }
 
-static void test_ranks(void)
+TEST(ranks)
 {
     static const struct {
         size_t rule;
@@ -213,7 +213,7 @@ static void test_ranks(void)
 }
 
 /* Each tensor rank has the first matrices of a low rank whole, and works on all of its tokens. */
-static void test_repeated(void)
+TEST(repeated)
 {
     struct setting t;
     setting_of(&t, offsetof(struct ss_model, kimi_delta));
@@ -225,7 +225,7 @@ static void test_repeated(void)
     CU_ASSERT_EQUAL(find(&one, "decay up")->saved_bytes, find(&part, "decay up")->saved_bytes);
 }
 
-static void test_exchanges(void)
+TEST(exchanges)
 {
     struct setting t;
     setting_of(&t, offsetof(struct ss_model, gated_delta));
@@ -262,7 +262,7 @@ static void test_exchanges(void)
 }
 
 /* The forward is the card's curve of these kernels; the backward is as much longer as its products are more. */
-static void test_seconds(void)
+TEST(seconds)
 {
     struct setting t;
     struct ss_ops ops = {0};
@@ -284,7 +284,7 @@ static void test_seconds(void)
 }
 
 /* A gate as wide as the queries in the joint layer, its copy and the product; latent attention has a layer for it. */
-static void test_gate(void)
+TEST(gate)
 {
     struct setting t;
     setting_make(&t);
@@ -298,7 +298,7 @@ static void test_gate(void)
 }
 
 /* Latent attention without a rotary embedding moves what it joins, and turns nothing. */
-static void test_unturned(void)
+TEST(unturned)
 {
     const int kind = SS_LAYER_PAIR(SS_MIXER_LATENT, SS_MLP_DENSE);
     struct setting t;
@@ -315,20 +315,4 @@ static void test_unturned(void)
                     T * 16 * 2 * 64 * 2 * 2);
     CU_ASSERT(find(&ops, "rope")->forward_kernels < find(&turned, "rope")->forward_kernels);
     CU_ASSERT_EQUAL(ops.sum.params, turned.sum.params);
-}
-
-SUITE(linear)
-{
-    CU_TestInfo tests[] = {{"gated", test_gated},
-                           {"worked examples", test_worked_examples},
-                           {"kimi", test_kimi},
-                           {"lightning", test_lightning},
-                           {"ranks", test_ranks},
-                           {"repeated", test_repeated},
-                           {"exchanges", test_exchanges},
-                           {"seconds", test_seconds},
-                           {"gate", test_gate},
-                           {"unturned", test_unturned},
-                           CU_TEST_INFO_NULL};
-    return suite_run("linear", NULL, NULL, tests);
 }

@@ -29,7 +29,7 @@ static struct ss_load_figures figures(const struct ss_load_input *in)
     return f;
 }
 
-static void test_balanced(void)
+TEST(balanced)
 {
     struct ss_load_input in = deepseek;
     struct ss_load_figures f = figures(&in);
@@ -57,7 +57,7 @@ static void test_balanced(void)
 }
 
 /* What a cache keeps is what is computed: of each input its own, with what ranks send and get or without. */
-static void test_kept(void)
+TEST(kept)
 {
     struct ss_load_input inputs[6] = {deepseek, deepseek, deepseek, deepseek, deepseek, deepseek};
     struct ss_cache *cache;
@@ -102,7 +102,7 @@ static double none(int n, int m, int k)
     return p;
 }
 
-static void test_reach(void)
+TEST(reach)
 {
     struct ss_load_input in = deepseek;
     in.group_topk = 0;
@@ -119,7 +119,7 @@ static void test_reach(void)
 
 /* Two of four experts in two groups, one group a token: both experts are of the group of the better one, whose node is
  * the only one. Two of six in three groups, two groups a token: the second expert is, of five, the first one's neighbour once. */
-static void test_group_limit(void)
+TEST(group_limit)
 {
     struct ss_load_input in = {
         .experts = 4, .top_k = 2, .groups = 2, .group_topk = 1, .ep = 4, .nodes = 2, .tokens = 64};
@@ -138,7 +138,7 @@ static void test_group_limit(void)
 
 /* Two ranks share a fixed number of copies, so the hotter one is |normal| above the mean. One choice of two experts
  * has a variance of 1/4 a token; two choices of four have 2 1/2 1/2 (4 - 2) / (4 - 1) = 1/3, without replacement. */
-static void test_uniform(void)
+TEST(uniform)
 {
     struct ss_load_input in = {
         .kind = SS_LOAD_UNIFORM, .experts = 2, .top_k = 1, .ep = 2, .nodes = 1, .tokens = 1e6};
@@ -233,7 +233,7 @@ static double mean(const double *x)
 
 /* The closed forms against tokens that are drawn one by one: within 0.4 % of the even share where the mean of an expert's
  * copies is 16 or more, percentiles within 1.5 %, the 99th, which 6 draws are above, within 3 %. */
-static void test_drawn(void)
+TEST(drawn)
 {
     const struct ss_load_input cases[] = {
         {.kind = SS_LOAD_UNIFORM, .experts = 8, .top_k = 2, .ep = 4, .nodes = 2, .tokens = 512},
@@ -265,7 +265,7 @@ static void test_drawn(void)
 }
 
 /* The hottest rank's load, and the hottest expert's, never fall with the exponent; 0 is the uniform load. */
-static void test_zipf(void)
+TEST(zipf)
 {
     const struct ss_load_input shapes[] = {
         deepseek,
@@ -299,7 +299,7 @@ static void test_zipf(void)
     CU_ASSERT_DOUBLE_EQUAL(figures(&in).coldest_rank, 3 / 25.0 * 4, 1e-6);
 }
 
-static void test_capacity(void)
+TEST(capacity)
 {
     struct ss_load_input in = deepseek;
     in.kind = SS_LOAD_ZIPF;
@@ -328,7 +328,7 @@ static void test_capacity(void)
 }
 
 /* All copies on the experts of one rank; loads that ask for more copies of an expert than there are tokens. */
-static void test_file(void)
+TEST(file)
 {
     const double one_rank[] = {1, 1, 0, 0, 0, 0, 0, 0}, skewed[] = {9, 1, 1, 1, 1, 1, 1, 1};
     struct ss_load_input in = {.kind = SS_LOAD_FILE,
@@ -377,7 +377,7 @@ static void test_file(void)
 }
 
 /* Layers in the order of their numbers, rows in any; what no row names is 0. */
-static void test_reader(void)
+TEST(reader)
 {
     static const char text[] = "expert,note,load,layer\n3,,2,7\n0,\"a,b\",0.5,7\n\n1,,4,2\n2,,4e0,2\n";
     struct ss_moe_loads loads;
@@ -390,7 +390,7 @@ static void test_reader(void)
     free(loads.load);
 }
 
-static void test_reader_refuses(void)
+TEST(reader_refuses)
 {
     static const struct {
         const char *text, *message;
@@ -417,7 +417,7 @@ static void test_reader_refuses(void)
 }
 
 /* The bias is drawn of the seed alone; without a deviation all experts are alike; more of it is more skew. */
-static void test_biased(void)
+TEST(biased)
 {
     struct ss_load_input in = {
         .kind = SS_LOAD_BIASED, .experts = 64, .top_k = 6, .ep = 8, .nodes = 1, .tokens = 4096, .seed = 1};
@@ -445,7 +445,7 @@ static void test_biased(void)
 
 /* Figures that the request publishes of its workloads: the hottest expert over the mean on 4 ranks of 8 experts, of 128 tokens
  * with 2 experts each and 512 with 4; one draw each, so within what draws differ by. */
-static void test_workloads(void)
+TEST(workloads)
 {
     const struct {
         const char *name;
@@ -489,7 +489,7 @@ static void test_workloads(void)
 }
 
 /* What ranks and nodes get adds up to what is sent, and the hottest of them is that of the figures, less the scatter. */
-static void test_by_rank(void)
+TEST(by_rank)
 {
     static const char *const workloads[] = {"W1_hot_expert_set", "W4_source_ragged", "W6_rotating_hotspot",
                                             "W7_burst"};
@@ -525,7 +525,7 @@ static void test_by_rank(void)
 }
 
 /* Shares of passes that differ: the pattern of the one with most skew, 4 times the mean, brought to the mean of both hottest, 2.5. */
-static void test_profile(void)
+TEST(profile)
 {
     const double first[] = {4, 0, 0, 0}, second[] = {1, 1, 1, 1};
     double share[4];
@@ -539,7 +539,7 @@ static void test_profile(void)
 }
 
 /* A whole iteration never falls with skew, whatever moves the tokens; nor does what the fullest stage holds. */
-static void test_time(void)
+TEST(time)
 {
     static const char *const jobs[] = {
         "h800 2;--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 --gbs 32 --ep 16",
@@ -577,7 +577,7 @@ static void test_time(void)
     }
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_error err;
     struct ss_load_figures f;
@@ -591,27 +591,4 @@ static void test_refused(void)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CU_ASSERT_EQUAL(ss_load_figures(&wrong[i], &f, &err), SS_ERR_INPUT);
-}
-
-SUITE(load)
-{
-    CU_TestInfo tests[] = {{"balanced", test_balanced},
-                           {"kept", test_kept},
-                           {"reach", test_reach},
-                           {"group limit", test_group_limit},
-                           {"uniform", test_uniform},
-                           {"drawn", test_drawn},
-                           {"zipf", test_zipf},
-                           {"capacity", test_capacity},
-                           {"file", test_file},
-                           {"biased", test_biased},
-                           {"reader", test_reader},
-                           {"reader refuses", test_reader_refuses},
-                           {"workloads", test_workloads},
-                           {"time", test_time},
-                           {"refused", test_refused},
-                           {"what ranks get", test_by_rank},
-                           {"passes that differ", test_profile},
-                           CU_TEST_INFO_NULL};
-    return suite_run("load", NULL, NULL, tests);
 }

@@ -29,7 +29,7 @@ static void setting_mamba(struct setting *t)
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(&t->job.model, NULL), 0);
 }
 
-static void test_kinds(void)
+TEST(kinds)
 {
     struct setting t;
     setting_mamba(&t);
@@ -55,7 +55,7 @@ static void test_kinds(void)
                     ss_ops_saved_bytes(&both, 0));
 }
 
-static void test_operators(void)
+TEST(operators)
 {
     struct setting t;
     setting_mamba(&t);
@@ -92,7 +92,7 @@ static void test_operators(void)
 }
 
 /* Without Megatron's memory-efficient path: eleven copies, the convolution keeps its input and the scan dt's sums, the norm has the gate. */
-static void test_apart(void)
+TEST(apart)
 {
     struct setting t;
     setting_mamba(&t);
@@ -125,7 +125,7 @@ static void test_apart(void)
 }
 
 /* A half of the heads and groups of a tensor rank; a context rank works on all tokens of a half of its heads. */
-static void test_parallel(void)
+TEST(parallel)
 {
     struct setting t;
     setting_mamba(&t);
@@ -159,7 +159,7 @@ static void test_parallel(void)
 }
 
 /* The roofline of a scan, and a card that says which share of it its kernels reach. */
-static void test_rates(void)
+TEST(rates)
 {
     struct setting t;
     setting_mamba(&t);
@@ -175,7 +175,7 @@ static void test_rates(void)
 }
 
 /* Experts of 256 x 512 in place of 1024 x 512: tokens are projected to 256 behind the router, and back behind the experts. */
-static void test_latent(void)
+TEST(latent)
 {
     struct setting t;
     const struct ss_token_spread spread = {
@@ -199,12 +199,4 @@ static void test_latent(void)
     CU_ASSERT_EQUAL(find(&ops, "shared fc1")->forward_flops, 2 * T * H * 512);
     CU_ASSERT_EQUAL(ops.sum.expert, 8 * 2 * 256. * 512);
     CU_ASSERT_EQUAL(ops.sum.params, 8 * 2 * 256. * 512 + 2 * 256 * H + 8 * H + H + 2 * H * 512);
-}
-
-SUITE(mamba2)
-{
-    CU_TestInfo tests[] = {{"kinds", test_kinds}, {"operators", test_operators}, {"parallel", test_parallel},
-                           {"rates", test_rates}, {"latent", test_latent},       {"apart", test_apart},
-                           CU_TEST_INFO_NULL};
-    return suite_run("mamba2", NULL, NULL, tests);
 }

@@ -53,7 +53,7 @@ static struct ss_optimizer_shards both(double shards)
 }
 
 /* 1e9 parameters, of which 0.9e9 in GEMMs, states divided by 8: bytes in 1e9. */
-static void test_static(void)
+TEST(static)
 {
 #define ZERO "--use-distributed-optimizer "
 #define DEEPSPEED PROP("ss.optimizer.grad_copy", "1") PROP("ss.zero.bucket_params", "5e8")
@@ -113,7 +113,7 @@ static void test_static(void)
 /* 4,096 tokens of 7,168 on each of 8 ranks with 32 experts: for 32,768 tokens 14,336 bytes, 1,024 of probabilities of 256 experts and 224 of
  * scales. On 8 nodes with 4 experts a rank 262,144 tokens of 14,336 + 128 + 224; and for each of 7 nodes 4,096 of 7,168 + 128 + 224 and twice
  * 14,336 + 128. */
-static void test_hybridep(void)
+TEST(hybridep)
 {
     CU_ASSERT_DOUBLE_EQUAL(ss_memory_hybridep(8, 8, 32, 4096, 7168, 1), 32768. * 15584, 0.5);
     CU_ASSERT_DOUBLE_EQUAL(ss_memory_hybridep(64, 8, 4, 4096, 7168, 1),
@@ -122,7 +122,7 @@ static void test_hybridep(void)
 
 /* A token of 7,168 is 14,336 bytes and 2,056 of its source, experts, weights and scales. 20 SMs are 10 channels: 10 * 8 * 256 tokens of
  * 16,392 inside a node; over 8 nodes 10 * 8 * 288, and 10 * 8 * 140 * 2 of 16 bytes more, and 1 MiB. */
-static void test_deepep(void)
+TEST(deepep)
 {
     struct fixture f;
     struct ss_param_count count = {.all = 1e9, .gemm = 1e9, .expert = 5e8};
@@ -155,7 +155,7 @@ static void test_deepep(void)
 }
 
 /* Moments of 2 bytes each: 4 a parameter less, on the device as on the host, and as much less to read and to write. */
-static void test_bf16_moments(void)
+TEST(bf16_moments)
 {
     static const struct {
         const char *props, *flags;
@@ -182,7 +182,7 @@ static void test_bf16_moments(void)
 
 /* DeepSpeed's fp16 copies of gradients (2) exist in the step alone; bf16 adds up in its own, Megatron-LM keeps
  * them (1) until the next step. */
-static void test_step(void)
+TEST(step)
 {
     const struct ss_param_count count = {
         .all = 1e9, .gemm = 0.9e9, .layer = 1e8, .tensor = 5e7, .tensors = 9};
@@ -208,7 +208,7 @@ static void test_step(void)
 #define FP8 "--fp8-format hybrid "
 /* Megatron core copies its share of 16-bit gradients to fp32; an optimizer that is aware of precision reads 16 bit, but for fp8 that
  * scales by itself. DeepSpeed flattens its share and copies that, 2 and 4 bytes; others make none, or keep them. Of 1e9 parameters 2e8 are of experts, in half as many shards. */
-static void test_main_gradients(void)
+TEST(main_gradients)
 {
     const struct ss_param_count count = {.all = 1e9, .expert = 2e8};
     static const struct {
@@ -237,7 +237,7 @@ static void test_main_gradients(void)
 /* Full sharding holds two layers gathered, of which one may be the output layer, ZeRO-3 as many parameters as it may, and its bucket twice;
  * PyTorch's holds two layers, and embedding and output layer with their gradients all the time; its fp32 shards are the
  * master copy. */
-static void test_gathered(void)
+TEST(gathered)
 {
     const struct ss_param_count count = {
         .all = 8e9, .gemm = 7e9, .layer = 2e8, .border = 5e8, .borders = 9e8, .tensor = 5e7, .tensors = 9};
@@ -264,7 +264,7 @@ static void test_gathered(void)
 }
 
 /* Bytes a logit at the peak of the loss (8192 tokens, 128512 rows), and with the output layer in pieces. */
-static void test_loss(void)
+TEST(loss)
 {
     const double logits = 8192.0 * 128512, hidden = 8192.0 * 4096, weight = 128512.0 * 4096;
     const struct {
@@ -298,7 +298,7 @@ static void test_loss(void)
 }
 
 /* PyTorch's loss over a vocabulary that tensor ranks share is not compiled with the rest; its kernels go over the logits of all chunks. */
-static void test_loss_shared(void)
+TEST(loss_shared)
 {
     const double logits = 8192.0 * 128512 / 2, hidden = 8192.0 * 4096, weight = 128512.0 * 4096 / 2;
     struct fixture f;
@@ -323,7 +323,7 @@ static void test_loss_shared(void)
 
 /* Transformer Engine's cross entropy reads 16-bit logits twice and writes them once, backward once and once; over 4 tensor ranks, each
  * with a quarter of the rows, one gather of 12 bytes of each rank's 8,192 tokens takes the place of three sums. */
-static void test_loss_traffic(void)
+TEST(loss_traffic)
 {
     const double logits = 8192.0 * 128512, nvlink = 1e9;
     struct ss_layer_cost cost[2];
@@ -359,7 +359,7 @@ static void test_loss_traffic(void)
  * of 2 bytes is read and written in 4, which are read with the sum's 2, which are written. The backward multiplies both gradients. The
  * products are those of pieces: on a card of one SM, 1 FLOP/s and tiles of one element, with a prologue of 100 steps a tile and a second
  * a kernel, the weight's part has that prologue once a piece. */
-static void test_linear_loss(void)
+TEST(linear_loss)
 {
     const double rows = 128512, hidden = 4096, weight = rows * hidden;
     const struct ss_card card = {.peak_bf16 = 1,
@@ -410,7 +410,7 @@ static void test_linear_loss(void)
 
 /* An output layer that adds up its weight's gradient in place is at its peak with an empty one, beside the gradient of 2,048 tokens' logits:
  * the gradient of its input, or under sequence parallelism what it gathers, and input and gradient before the scatter. */
-static void test_output_gradient(void)
+TEST(output_gradient)
 {
     const double logits = 2048.0 * 128512, hidden = 2048.0 * 4096, weight = 128512.0 * 4096;
 #define FUSED PROP("ss.fused.cross_entropy", "1") PROP("ss.fused.wgrad_accumulation", "1")
@@ -458,7 +458,7 @@ static double other_bytes(const char *set)
 }
 
 /* One 16-bit gradient of each shape of weights: QKV, projection, FC1 and FC2. */
-static void test_dummy_gradients(void)
+TEST(dummy_gradients)
 {
     const double rows = 6144 + 4096 + 28672 + 14336;
 
@@ -469,7 +469,7 @@ static void test_dummy_gradients(void)
 
 /* The largest working set of a layer of tensor 1: gradients of 2 x 14336 and 14336 columns less FC2's input of 14336 (in
  * fp8 half of that), or only the latter where the backward works in place. */
-static void test_working(void)
+TEST(working)
 {
     static const struct {
         const char *props, *flags;
@@ -493,7 +493,7 @@ static void test_working(void)
 }
 
 /* Context parallelism by all-gather: K, V and their gradients of the whole sequence, of 8 groups. */
-static void test_gathered_keys(void)
+TEST(gathered_keys)
 {
     struct ss_ops layer;
     struct fixture f;
@@ -519,7 +519,7 @@ static void chunk_memory(struct fixture *f, struct ss_chunk_cost *chunk)
 
 /* By block the first layers are recomputed when those behind them, which were kept, are gone: with two of eight there is
  * nothing more than at the start of the backward, with all of them a layer but for its input, 64 MiB, which was kept. */
-static void test_block(void)
+TEST(block)
 {
     struct ss_chunk_cost chunk[3] = {{.nlayers = 8}, {.nlayers = 8}, {.nlayers = 8}};
     static const int redone[3] = {0, 2, 8};
@@ -545,7 +545,7 @@ static void test_block(void)
 
 /* A layer alone that is recomputed is alive again beside nothing: its input is what was kept of it, so it has what it would have
  * without. */
-static void test_one_layer_again(void)
+TEST(one_layer_again)
 {
     double most[2];
     for (int redone = 0; redone < 2; redone++) {
@@ -560,7 +560,7 @@ static void test_one_layer_again(void)
 }
 
 /* What the inputs of the two norms of a layer leave: 2 x 2 bytes, or gathered over tensor 8 once more each. */
-static void test_gathered_inputs(void)
+TEST(gathered_inputs)
 {
     struct ss_ops shard, whole;
     struct fixture f;
@@ -575,7 +575,7 @@ static void test_gathered_inputs(void)
 
 /* A stage that keeps its output holds a border more for each microbatch, or the share of it that it sends; the last one
  * has none to keep. */
-static void test_kept_outputs(void)
+TEST(kept_outputs)
 {
     for (int i = 0; i < 4; i++) {
         int last = i % 2, share = i / 2;
@@ -592,7 +592,7 @@ static void test_kept_outputs(void)
 }
 
 /* Scattered gradients leave a block of their size; buffers of mixed precision and of ZeRO do not. */
-static void test_flat_gradients(void)
+TEST(flat_gradients)
 {
     static const struct {
         const char *flags;
@@ -616,7 +616,7 @@ static void test_flat_gradients(void)
 
 /* Uniform groups keep their first input, the last one too where it is shorter: 32 layers are 7 groups of 5 and 4 of 8. 8192 tokens
  * of 4096 in 16 bit are 64 MiB. */
-static void test_groups_that_do_not_divide(void)
+TEST(groups_that_do_not_divide)
 {
     static const int layers[] = {1, 5, 8, 31, 32}, groups[] = {32, 7, 4, 2, 1};
 
@@ -636,7 +636,7 @@ static void test_groups_that_do_not_divide(void)
 
 /* A tensor rank of four keeps its part of a layer's input, 8192 tokens of 4096 numbers in 16 bit. Sequence parallelism has cut the input
  * before. */
-static void test_kept_in_parts(void)
+TEST(kept_in_parts)
 {
     static const struct {
         const char *flags;
@@ -660,7 +660,7 @@ static void test_kept_in_parts(void)
 }
 
 /* Bytes of a parameter, its gradient and its optimizer states by their types: a master copy and two moments of Adam. */
-static void test_types(void)
+TEST(types)
 {
 #define OWN "--use-distributed-optimizer --use-precision-aware-optimizer "
 #define SHARDED                                                                                              \
@@ -711,7 +711,7 @@ static void test_types(void)
 
 /* What weight gradients that are put off keep: inputs and gradients of 4096 and 6144, 4096 and 4096, 4096 and 28672, 14336 and 4096
  * numbers a token, 8192 tokens in 16 bit. */
-static void test_put_off(void)
+TEST(put_off)
 {
     struct fixture f;
     struct ss_ops layer;
@@ -722,7 +722,7 @@ static void test_put_off(void)
 
 /* Parameters of a chunk of Llama-3.1-8B: the largest tensor of a layer is both halves of the MLP, of a chunk with the embedding that one.
  * Sharded ones are a tensor a layer, and one for what is beside the layers. */
-static void test_parameters(void)
+TEST(parameters)
 {
     for (int first = 0; first <= 1; first++)
         for (int shards = 1; shards <= 8; shards *= 8) {
@@ -742,35 +742,4 @@ static void test_parameters(void)
             CU_ASSERT_EQUAL(p.all, 8 * 218112000. + first * 128512 * 4096.);
             ss_layer_set_free(set);
         }
-}
-
-SUITE(memory)
-{
-    CU_TestInfo tests[] = {{"copies of the step", test_step},
-                           {"main gradients", test_main_gradients},
-                           {"parameters of a chunk", test_parameters},
-                           {"weight gradients put off", test_put_off},
-                           {"moments in bf16", test_bf16_moments},
-                           {"buffers of DeepEP", test_deepep},
-                           {"static", test_static},
-                           {"gathered parameters", test_gathered},
-                           {"loss", test_loss},
-                           {"traffic of the loss", test_loss_traffic},
-                           {"loss of a shared vocabulary", test_loss_shared},
-                           {"output layer and loss in pieces", test_linear_loss},
-                           {"gradient of the output layer", test_output_gradient},
-                           {"empty gradients", test_dummy_gradients},
-                           {"working set", test_working},
-                           {"gathered K and V", test_gathered_keys},
-                           {"inputs kept in parts", test_kept_in_parts},
-                           {"types of parameters and states", test_types},
-                           {"recompute by block", test_block},
-                           {"recompute of one layer", test_one_layer_again},
-                           {"gathered inputs", test_gathered_inputs},
-                           {"kept outputs", test_kept_outputs},
-                           {"flat gradients", test_flat_gradients},
-                           {"buffers of HybridEP", test_hybridep},
-                           {"groups that do not divide", test_groups_that_do_not_divide},
-                           CU_TEST_INFO_NULL};
-    return suite_run("memory", NULL, NULL, tests);
 }

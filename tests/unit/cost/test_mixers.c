@@ -20,7 +20,7 @@ static void setting_mixer(struct setting *t, size_t rule)
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
 }
 
-static void test_mamba1(void)
+TEST(mamba1)
 {
     struct setting t;
     setting_mixer(&t, offsetof(struct ss_model, mamba1));
@@ -57,7 +57,7 @@ static void test_mamba1(void)
 }
 
 /* The scan of Mamba-1 runs on ordinary cores. */
-static void test_rates(void)
+TEST(rates)
 {
     struct setting t;
     setting_make(&t);
@@ -67,7 +67,7 @@ static void test_rates(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 9e8, 1e9, 1), 1e-3, 1e-12);
 }
 
-static void test_short_conv(void)
+TEST(short_conv)
 {
     struct setting t;
     setting_mixer(&t, offsetof(struct ss_model, short_conv));
@@ -83,7 +83,7 @@ static void test_short_conv(void)
 }
 
 /* Mamba-2 beside attention: the operators of both, one norm, one residual, and the sum of both. */
-static void test_parallel(void)
+TEST(parallel)
 {
     struct setting t;
     setting_mixer(&t, offsetof(struct ss_model, parallel_mamba2));
@@ -109,7 +109,7 @@ static void test_parallel(void)
 }
 
 /* Two blocks for four layers: each layer counts a half of a block, and an adapter and a projection of its own. */
-static void test_shared(void)
+TEST(shared)
 {
     struct setting t;
     setting_make(&t);
@@ -136,7 +136,7 @@ static void test_shared(void)
 }
 
 /* Blocks of keys by an indexer of 4 heads of 64, 512 keys: attention as of a window of 512, and scores of all keys in fp32. */
-static void test_blocks(void)
+TEST(blocks)
 {
     struct setting t;
     setting_make(&t);
@@ -157,16 +157,4 @@ static void test_blocks(void)
     CU_ASSERT_EQUAL(find(&ops, "choice of blocks")->forward_bytes, 5 * 4 * 4 * T * 4096);
     CU_ASSERT_EQUAL(ops.sum.params - full.sum.params, H * 5 * 64 + 2 * 64);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0), ss_ops_saved_bytes(&full, 0));
-}
-
-SUITE(mixers)
-{
-    CU_TestInfo tests[] = {{"Mamba-1", test_mamba1},
-                           {"rates", test_rates},
-                           {"short convolution", test_short_conv},
-                           {"parallel", test_parallel},
-                           {"shared", test_shared},
-                           {"blocks", test_blocks},
-                           CU_TEST_INFO_NULL};
-    return suite_run("mixers", NULL, NULL, tests);
 }

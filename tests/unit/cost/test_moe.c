@@ -4,7 +4,7 @@
 
 /* On two nodes half of the tokens have their one expert on the other node; with all experts chosen each has one there, and no more nodes
  * than the three others are reached on four. */
-static void test_spread(void)
+TEST(spread)
 {
     static const struct {
         int top_k, nodes;
@@ -23,7 +23,7 @@ static void test_spread(void)
 
 /* The output of shared experts is added to that of the others, 3 times 2 bytes an element in one kernel, which passes its gradient on.
  * A gate, h weights, reads the output and multiplies it besides, and has four kernels in the backward. */
-static void test_shared_output(void)
+TEST(shared_output)
 {
     struct setting t;
     struct ss_ops ops;
@@ -44,7 +44,7 @@ static void test_shared_output(void)
 }
 
 /* Beside the exchanges FC2 and the output, in fp8 with the cast before FC2, stand behind the combine; all others behind the dispatch. */
-static void test_shared_beside(void)
+TEST(shared_beside)
 {
     struct setting t;
     struct ss_ops ops;
@@ -61,7 +61,7 @@ static void test_shared_beside(void)
 }
 
 /* One expert, top-1, expert parallel 1: the dense layer, in every number. */
-static void test_one_expert(void)
+TEST(one_expert)
 {
     struct setting t;
     struct ss_ops dense, moe;
@@ -86,7 +86,7 @@ static void test_one_expert(void)
 }
 
 /* Balanced: each rank sends and gets tokens x top-k copies, 7/8 of them to others by the all-to-all of 8 ranks. */
-static void test_exchange(void)
+TEST(exchange)
 {
     struct setting t;
     struct ss_ops ops;
@@ -137,7 +137,7 @@ static void test_exchange(void)
 
 /* Probabilities in fp32, whose all-to-all goes ahead of that of the tokens, each way: a start of its own (10 us a step, 7 of them)
  * and 4 bytes a copy. */
-static void test_probabilities(void)
+TEST(probabilities)
 {
     double ep[2][2];
     for (int on = 0; on <= 1; on++) {
@@ -162,7 +162,7 @@ static void test_probabilities(void)
 }
 
 /* In fp8 FC1's output is kept in 1 byte instead of 2; attention's output once in 12 bits instead of in 16 and in 8. */
-static void test_kept_in_fp8(void)
+TEST(kept_in_fp8)
 {
     struct setting t;
     struct ss_ops ops;
@@ -178,7 +178,7 @@ static void test_kept_in_fp8(void)
 }
 
 /* HybridEP puts tokens down with the rows that fp8 needs; DeepEP and NCCL do not. */
-static void test_padded_by_dispatcher(void)
+TEST(padded_by_dispatcher)
 {
     struct setting t;
     struct ss_ops ops;
@@ -201,7 +201,7 @@ static void test_padded_by_dispatcher(void)
 
 /* Each copy takes along fp32 probabilities of the 64 experts of one NVLink domain, of 32 where the group lies on two, there and, their
  * gradients, back; the map of all 8 ranks' tokens to 64 experts is gathered first, by NVLink in a ring of 7/8 of it. */
-static void test_hybridep(void)
+TEST(hybridep)
 {
     for (int nodes = 1; nodes <= 2; nodes++) {
         struct setting t;
@@ -242,7 +242,7 @@ static void test_hybridep(void)
 }
 
 /* 8 of 64 experts a rank: two matrices of 1024 x 1024 (gate and up) and 512 x 1024 each; the router is whole. */
-static void test_parameters(void)
+TEST(parameters)
 {
     struct setting t;
     struct ss_ops ops;
@@ -260,7 +260,7 @@ static void test_parameters(void)
 
 /* A router in fp32: in the backward its input of 8192 x 1024 and its matrix are cast, 6 bytes an element each way, and two GEMMs
  * move 2 bytes more of each. */
-static void test_router_fp32(void)
+TEST(router_fp32)
 {
     struct setting t;
     struct ss_ops half, full;
@@ -279,7 +279,7 @@ static void test_router_fp32(void)
 }
 
 /* Noise on the router's input of 8192 x 1024: drawn, scaled, moved, multiplied; it and the product are kept. */
-static void test_jitter(void)
+TEST(jitter)
 {
     struct setting t;
     struct ss_ops plain, noisy;
@@ -301,7 +301,7 @@ static void test_jitter(void)
 }
 
 /* With a capacity of one even share and padding every expert works on as many copies; without it they are as drawn. */
-static void test_capacity(void)
+TEST(capacity)
 {
     struct setting t;
     moe_make(&t);
@@ -313,7 +313,7 @@ static void test_capacity(void)
 }
 
 /* moe_act drops the activation's output of the experts' part; moe drops all but what the norm before it keeps. */
-static void test_recompute(void)
+TEST(recompute)
 {
     struct setting t;
     struct ss_ops ops;
@@ -340,7 +340,7 @@ static void test_recompute(void)
 }
 
 /* The hottest rank sets the time: it never falls with skew. */
-static void test_skew(void)
+TEST(skew)
 {
     double last = 0;
     for (double exponent = 0; exponent <= 1.5; exponent += 0.25) {
@@ -358,25 +358,4 @@ static void test_skew(void)
         CU_ASSERT(all >= last);
         last = all;
     }
-}
-
-SUITE(moe)
-{
-    CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
-                           {"output of shared experts", test_shared_output},
-                           {"shared experts beside exchanges", test_shared_beside},
-                           {"nodes that tokens reach", test_spread},
-                           {"balanced exchange", test_exchange},
-                           {"an all-to-all of probabilities", test_probabilities},
-                           {"tensors kept in fp8", test_kept_in_fp8},
-                           {"padded by the dispatcher", test_padded_by_dispatcher},
-                           {"parameters of a rank", test_parameters},
-                           {"router in fp32", test_router_fp32},
-                           {"jitter", test_jitter},
-                           {"capacity with padding", test_capacity},
-                           {"recompute of modules", test_recompute},
-                           {"time never falls with skew", test_skew},
-                           {"HybridEP", test_hybridep},
-                           CU_TEST_INFO_NULL};
-    return suite_run("moe", NULL, NULL, tests);
 }

@@ -13,7 +13,7 @@ static struct ss_layer_cost cost_issued(struct setting *t, double host_group)
 }
 
 /* The host issues a GEMM for each of 8 experts in each of two products: beyond their own time it alone counts. */
-static void test_issued(void)
+TEST(issued)
 {
     struct setting t;
     moe_make(&t);
@@ -32,7 +32,7 @@ static void test_issued(void)
 }
 
 /* Operators of the router: sigmoid scores whose bias chooses take 11 more each way, the fused ones count for the bias alone. */
-static void test_router(void)
+TEST(router)
 {
     struct setting t;
     struct ss_ops ops;
@@ -75,7 +75,7 @@ static void host_of(unsigned modules, double host[2])
 
 /* A module that is repeated costs the host its operators again and the calls of checkpointing: one function of autograd and
  * 3 states of generators forward, 2 and 9 backward. */
-static void test_host_of_recompute(void)
+TEST(host_of_recompute)
 {
     double none[2], act[2], two[2];
     host_of(0, none);
@@ -89,7 +89,7 @@ static void test_host_of_recompute(void)
 
 /* Four operators that the host issues in 2 s each; the GPU works 10 s on the first and 1 s on each other, and the host waits for
  * the second. It is behind in the next layer too, until the operator of 10 s: 2, 4 and 6 s are issued when 0, 1 and 2 s are done. */
-static void test_behind(void)
+TEST(behind)
 {
     struct setting t;
     struct ss_ops ops = {0};
@@ -122,7 +122,7 @@ static int strides(const struct ss_op *op, double forward, double backward, doub
 
 /* GPT-OSS: bytes and kernels of what PyTorch runs in operators of its own. 8192 tokens, 4 copies each, 8 experts a rank, all in bf16:
  * with P bytes of the copies' activations 8 P forward and 15 P backward to clamp, 6 and 8 to add FC2's bias, of which in fp32 14 and 20. */
-static void test_own_operators(void)
+TEST(own_operators)
 {
     struct setting t;
     struct ss_ops ops;
@@ -162,7 +162,7 @@ static void test_own_operators(void)
 
 /* One kernel reads 24 heads of 64 channels of the joint tensor and writes them apart, and their gradients the other way: no copies are
  * left, of YaRN either. A norm of queries and keys stands between, and nothing is fused. */
-static void test_joint_rope(void)
+TEST(joint_rope)
 {
     struct setting t;
     struct ss_ops ops;
@@ -182,7 +182,7 @@ static void test_joint_rope(void)
 
 /* 8 experts a rank. The cast of mxfp8 is one call of PyTorch and a kernel for each expert, and two for the scales of both operands; in
  * Transformer Engine's fuser one kernel for all. HybridEP's call for its dispatch launches the permutation's four as well. */
-static void test_launches(void)
+TEST(launches)
 {
     struct setting t;
     struct ss_ops ops;
@@ -211,7 +211,7 @@ static void test_launches(void)
 /* TOKENS x 4 copies of 1024. Where probabilities stay with the token the copies that come back are multiplied by them (2 passes, what is
  * broadcast makes it strided), backward their gradient, too (2), and gradient by copy (3), which is summed (1); copies are kept. A fused
  * kernel reads them once more. From Megatron core 0.13 on the activation is weighed. */
-static void test_weighed(void)
+TEST(weighed)
 {
     const double elements = TOKENS * 4 * 1024, pass = 2 * elements, own = TOKENS * 1024 * 2;
     static const char *const names[2] = {"permute", "unpermute"};
@@ -248,7 +248,7 @@ static void test_weighed(void)
 
 /* Beside a collective that holds SMs a GEMM waits for its last blocks; kernels of experts on several streams fill each other's waits, and so
  * are no GEMMs in that. */
-static void test_streams_beside(void)
+TEST(streams_beside)
 {
     double gemms[2], experts = 0;
     for (int streams = 0; streams <= 1; streams++) {
@@ -273,7 +273,7 @@ static void test_streams_beside(void)
 
 /* torch.cat makes 16 bit an element at a time until PyTorch 2.8: sorts that are not fused, both ways; outputs of experts one after the
  * other, and the gradients of their inputs; the rows that fp8 padded, when the padding goes, forward and backward. */
-static void test_joined(void)
+TEST(joined)
 {
     const double elements = TOKENS * 4 * 1024;
     for (int wide = 0; wide <= 1; wide++)
@@ -302,7 +302,7 @@ static void test_joined(void)
 }
 
 /* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
-static void test_sequential(void)
+TEST(sequential)
 {
     struct setting t;
     struct ss_ops ops;
@@ -328,21 +328,4 @@ static void test_sequential(void)
     ops_of(&t, MOE, &ops);
     fc1 = find(&ops, "experts fc1");
     CU_ASSERT(fc1->forward_kernels == 8 && fc1->backward_kernels == 16 && fc1->forward_launches == 0);
-}
-
-SUITE(moe_kernels)
-{
-    CU_TestInfo tests[] = {{"GEMMs issued by the host", test_issued},
-                           {"one expert after the other", test_sequential},
-                           {"weighed by probabilities", test_weighed},
-                           {"streams beside a collective", test_streams_beside},
-                           {"joined by torch.cat", test_joined},
-                           {"operators of their own", test_own_operators},
-                           {"rotary embedding of the joint tensor", test_joint_rope},
-                           {"operators of the router", test_router},
-                           {"host of what is repeated", test_host_of_recompute},
-                           {"host behind after a wait", test_behind},
-                           {"launches of a call", test_launches},
-                           CU_TEST_INFO_NULL};
-    return suite_run("moe_kernels", NULL, NULL, tests);
 }

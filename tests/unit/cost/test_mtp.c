@@ -32,7 +32,7 @@ static struct ss_layer_set *set_new(struct setting *t, int predictions, struct s
 }
 
 /* Three norms, a projection of 2 h x h and a layer each; embedding and output layer are the main ones. */
-static void test_parameters(void)
+TEST(parameters)
 {
     struct setting t;
     struct ss_chunk_cost chunk;
@@ -52,7 +52,7 @@ static void test_parameters(void)
 }
 
 /* Logits once more each; a layer, two norms of the hidden size and the projection's input. */
-static void test_memory(void)
+TEST(memory)
 {
     struct setting t;
     struct ss_chunk_cost before, after;
@@ -90,7 +90,7 @@ static double seconds(const double *by_label)
 
 /* Places in the chunk count its four layers alone: predictions are behind all of them in the forward, done before the first in
  * the backward. */
-static void test_places(void)
+TEST(places)
 {
     struct setting t;
     struct ss_chunk_cost before, after;
@@ -114,7 +114,7 @@ static void test_places(void)
 }
 
 /* The last stage of a pipeline has a copy of the embedding, whose gradients the first one gets. */
-static void test_pipeline(void)
+TEST(pipeline)
 {
     static const char *const flags[2] = {"", "--mtp-num-layers 1 "};
     double first[2], last[2];
@@ -140,14 +140,4 @@ static void test_pipeline(void)
     CU_ASSERT_EQUAL(last[1] - last[0], prediction + 128512.0 / 2 * h);
     CU_ASSERT_EQUAL(embeddings[0], 0);
     CU_ASSERT(embeddings[1] > 0);
-}
-
-SUITE(mtp)
-{
-    CU_TestInfo tests[] = {{"parameters", test_parameters},
-                           {"memory", test_memory},
-                           {"places in a chunk", test_places},
-                           {"a pipeline's copy of the embedding", test_pipeline},
-                           CU_TEST_INFO_NULL};
-    return suite_run("mtp", NULL, NULL, tests);
 }

@@ -67,7 +67,7 @@ static double newton_schulz(double m, double n)
 
 /* Moonlight on 8 GPUs, 8 of 64 experts each. 27 layers of Q 2048 x 3072, KV down 2048 x 576, KV up 512 x 4096 and projection
  * 2048 x 2048; one dense MLP of 11264 columns, 26 routers of 64 columns and shared experts of 2816; 26 x 8 experts of 1408. */
-static void test_moonlight(void)
+TEST(moonlight)
 {
     struct rank r;
     rank_open(&r, MOON "--optimizer dist_muon");
@@ -87,7 +87,7 @@ static void test_moonlight(void)
 
 /* A step of one matrix: three GEMMs an iteration on tensor cores, 82 bytes a parameter, and its kernels; where the host is slower,
  * 11 + 15 calls. */
-static void test_seconds(void)
+TEST(seconds)
 {
     struct rank r;
     rank_open(&r, LLAMA "--optimizer muon --muon-no-split-qkv --clip-grad 1");
@@ -121,7 +121,7 @@ static void test_seconds(void)
 
 /* Four tensor ranks: their parts, whole matrices on each, or parts whose products are summed. FC1 is split by columns of its output,
  * FC2 by those of its input: 28672 / 4 and 14336 / 4, beside 4096. */
-static void test_tensor_parallel(void)
+TEST(tensor_parallel)
 {
     static const char *const modes[] = {"blockwise", "duplicated", "distributed"};
     const double wide = 28672, mlp = 14336, h = 4096;
@@ -153,7 +153,7 @@ static void test_tensor_parallel(void)
 }
 
 /* Whole matrices are dealt: no rank steps less than the one that takes longest. */
-static void test_dealt(void)
+TEST(dealt)
 {
     struct rank r;
     rank_open(&r, LLAMA "--optimizer dist_muon");
@@ -181,7 +181,7 @@ static double states_of(const char *text)
 }
 
 /* Master copy and one momentum, 8 bytes; 12 of what Adam steps. Dense ones are divided by the 8 data-parallel ranks. */
-static void test_states(void)
+TEST(states)
 {
     const double dense = 894042112, expert = 1799356416;
     double adam = states_of(MOON "--use-distributed-optimizer"),
@@ -191,7 +191,7 @@ static void test_states(void)
     CU_ASSERT_DOUBLE_EQUAL(states_of(MOON) - states_of(MOON "--optimizer muon"), 4 * (dense + expert), 1);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct {
         const char *flags, *message;
@@ -218,16 +218,4 @@ static void test_refused(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
         ss_notes_free(&notes);
     }
-}
-
-SUITE(muon)
-{
-    CU_TestInfo tests[] = {{"Moonlight by hand", test_moonlight},
-                           {"seconds of a step", test_seconds},
-                           {"tensor parallel", test_tensor_parallel},
-                           {"dealt to ranks", test_dealt},
-                           {"states", test_states},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-    return suite_run("muon", NULL, NULL, tests);
 }

@@ -20,7 +20,7 @@ static void expect_bytes(const struct ss_ops *ops, unsigned modules, unsigned re
 }
 
 /* 8192 tokens of 1024: 16 MiB; 16 heads of 64 as much, 4 groups of 64 a quarter. */
-static void test_dense(void)
+TEST(dense)
 {
     struct setting t;
     setting_make(&t);
@@ -41,7 +41,7 @@ static void test_dense(void)
 }
 
 /* In fp8 the norm's output and the projection's input are kept in 1 byte, apart from what attention keeps in 2. */
-static void test_dense_fp8(void)
+TEST(dense_fp8)
 {
     struct setting t;
     setting_make(&t);
@@ -79,7 +79,7 @@ static struct ss_ops mixture_of(struct setting *t)
     return ops;
 }
 
-static void test_latent_experts(void)
+TEST(latent_experts)
 {
     struct setting t;
     setting_make(&t);
@@ -107,7 +107,7 @@ static void test_latent_experts(void)
     expect_bytes(&ops, MODULE(MLP_NORM), SS_MODULE_BIT(SS_MODULE_MOE), hidden, hidden);
 }
 
-static void test_experts_fp8(void)
+TEST(experts_fp8)
 {
     struct setting t;
     setting_make(&t);
@@ -122,7 +122,7 @@ static void test_experts_fp8(void)
 }
 
 /* All that can be moved is a part of what the layer keeps. */
-static void test_no_more_than_kept(void)
+TEST(no_more_than_kept)
 {
     struct setting t;
     setting_make(&t);
@@ -134,7 +134,7 @@ static void test_no_more_than_kept(void)
 }
 
 /* 40 MiB at 1 GB/s are 41.9 ms, far more than the layer takes; at 1 TB/s they hide. */
-static void test_exposed(void)
+TEST(exposed)
 {
     struct setting t;
     struct ss_layer_cost bare, cost;
@@ -162,7 +162,7 @@ static void test_exposed(void)
 
 /* A quarter of 1e9 parameters on each of four ranks of a node, half of their states on the host: gradients of 4 bytes out and parameters of 2 back at
  * 50 GB/s, 28 bytes a parameter of all four ranks at 100 GB/s. What stays takes no time on a card without bounds. */
-static void test_host_step(void)
+TEST(host_step)
 {
     struct setting t;
     setting_make(&t);
@@ -184,7 +184,7 @@ static void test_host_step(void)
  * less. Deadlines: copy i is done when layer 8 - n + i begins. 4 copies of 3 s run from 2 to 14 s, when layer 7 begins; of 4 s they
  * end at 18, and it waits 4. Of 7 copies layer i + 1 waits for all of copy i; of 6 copies of 3 s the first ends at 5, the last at 20, and layer 7
  * behind it at 22 in place of 16. */
-static void test_windows(void)
+TEST(windows)
 {
     static const struct {
         double windows;
@@ -219,7 +219,7 @@ static void test_windows(void)
 /* --cpu-offloading-weights: 11,274,240 parameters in 16 bit, and all that the layer keeps beside where activations go too, at 1 GB/s
  * in each direction. The host holds the activations of three such layers, and of half of the optimizer's states 12 bytes and a
  * gradient of 4, an eighth on each of as many ranks. */
-static void test_whole_layers(void)
+TEST(whole_layers)
 {
     const double params = 1024. * 1536 + 1024. * 1024 + 3 * 1024. * 2816 + 2 * 1024;
     const struct ss_param_count count = {.all = 1e9};
@@ -250,7 +250,7 @@ static void test_whole_layers(void)
 }
 
 /* The layer that the backward begins with stays, where it begins at once; a fraction leaves the last layers. */
-static void test_layers(void)
+TEST(layers)
 {
     struct ss_job job;
     ss_job_init(&job);
@@ -301,7 +301,7 @@ static struct ss_chunk_cost chunk_of(const char *text, int stage, double *host)
 
 /* Llama 3.1 8B on one rank: 4096 tokens of 4096 are 32 MiB, as are Q and the output; K and V are 8 each. Of 8 layers 7 move 80
  * MiB and free 48; at 1 GB/s each is 83.9 ms under way. */
-static void test_one_stage(void)
+TEST(one_stage)
 {
     double host, none;
     struct ss_chunk_cost plain = chunk_of("h800 1;" LLAMA_8, 0, &none);
@@ -321,7 +321,7 @@ static void test_one_stage(void)
 }
 
 /* Four stages of two layers: the first moves both, and has four microbatches in flight; the last one layer of one. */
-static void test_stages(void)
+TEST(stages)
 {
     double host[2], none;
     struct ss_chunk_cost first = chunk_of("h800 1;" LLAMA_8 "--pp 4", 0, &none);
@@ -338,7 +338,7 @@ static void test_stages(void)
 }
 
 /* The closed form and the steps; copies that hide, and copies that do not. */
-static void test_levels(void)
+TEST(levels)
 {
     static const char *const jobs[] = {
         LLAMA_8 "--tp 4 --sequence-parallel --pp 2 " OFFLOAD "core_attn attn_proj qkv_linear",
@@ -364,7 +364,7 @@ static void test_levels(void)
 }
 
 /* A mixture whose activations are too large is told that its experts can move theirs, and how that runs. */
-static void test_fix(void)
+TEST(fix)
 {
     const char *flags[] = {"--platform", "h800",
                            "--nodes",    "8",
@@ -389,24 +389,4 @@ static void test_fix(void)
     CU_ASSERT(found);
     ss_scenario_free(scenario);
     ss_request_free(&request);
-}
-
-SUITE(offload)
-{
-    CU_TestInfo tests[] = {{"dense layer", test_dense},
-                           {"dense layer in fp8", test_dense_fp8},
-                           {"latent attention and experts", test_latent_experts},
-                           {"experts in fp8", test_experts_fp8},
-                           {"no more than kept", test_no_more_than_kept},
-                           {"exposed", test_exposed},
-                           {"whole layers", test_whole_layers},
-                           {"windows of copies", test_windows},
-                           {"step on the host", test_host_step},
-                           {"layers", test_layers},
-                           {"one stage", test_one_stage},
-                           {"stages", test_stages},
-                           {"levels", test_levels},
-                           {"fix", test_fix},
-                           CU_TEST_INFO_NULL};
-    return suite_run("offload", NULL, NULL, tests);
 }

@@ -7,7 +7,7 @@
 /* 8192 tokens; 4 B is a read and a write of 16 bit. */
 #define TOKENS 8192.0
 
-static void test_activation(void)
+TEST(activation)
 {
     struct setting t;
     setting_make(&t);
@@ -36,7 +36,7 @@ static void test_activation(void)
     CU_ASSERT_EQUAL(find(&plain, "activation")->forward_strided, 0);
 }
 
-static void test_norm(void)
+TEST(norm)
 {
     struct setting t;
     setting_make(&t);
@@ -61,7 +61,7 @@ static void test_norm(void)
 }
 
 /* 1024 of Q, 256 of K and of V. */
-static void test_copies(void)
+TEST(copies)
 {
     struct setting t;
     setting_make(&t);
@@ -89,7 +89,7 @@ static void test_copies(void)
 
 /* Two sequences lie in another order for attention: their context of 1024 channels is copied, once forward and twice backward; of scores
  * it is once more, and of one sequence once. */
-static void test_rows(void)
+TEST(rows)
 {
     static const struct {
         int micro_batch, unfused, forward, backward;
@@ -115,7 +115,7 @@ static void test_rows(void)
 }
 
 /* Two tensors go on and a gradient comes back, each in three messages of 1 s, between which the host has 25 launches of 0.5 s. */
-static void test_shapes(void)
+TEST(shapes)
 {
     static const int borders[] = {SS_LAYER_RECEIVED, SS_LAYER_RETURNED};
     for (int i = 0; i < 2; i++) {
@@ -153,7 +153,7 @@ static struct ss_layer_cost cost_of(struct setting *t)
 }
 
 /* The gathers of the forward hide under the first of QKV's and FC1's GEMMs, half of the rows each; scatters do not. */
-static void test_own_shard_first(void)
+TEST(own_shard_first)
 {
     struct setting t;
     setting_make(&t);
@@ -184,7 +184,7 @@ static double halved(double t, double c)
 
 /* NCCL's blocks hold a quarter of the SMs, beside which GEMMs have half of their rate: the first of QKV's and FC1's, and in their backward
  * the gradient of the input, beside the gather, and that of the weight, beside the scatter. */
-static void test_gemms_beside(void)
+TEST(gemms_beside)
 {
     struct setting t;
     setting_make(&t);
@@ -222,7 +222,7 @@ static void test_gemms_beside(void)
 
 /* Four ranks: rows of 2,048 each. The shards of a layer are a GEMM of one, and behind the gather one of three at
  * either end of the group, or one and two in the middle, whichever takes longer; forward of QKV and FC1, backward of projection and FC2. */
-static void test_shards_in_waves(void)
+TEST(shards_in_waves)
 {
     struct setting t;
     setting_make(&t);
@@ -253,7 +253,7 @@ static void test_shards_in_waves(void)
 
 /* Without sequence parallelism a layer all-reduces twice forward and twice backward; where gate and FC1 are
  * apart and each reduces, three times backward. */
-static void test_reduces_each(void)
+TEST(reduces_each)
 {
     struct setting t;
     setting_make(&t);
@@ -271,7 +271,7 @@ static void test_reduces_each(void)
 
 /* A gradient of fp32 is 4 bytes; a bucket of the same type 4 more; a bucket of 16-bit gradients 2. These gradients
  * take the room of activations. With ZeRO there are no buckets, but the share of two and the gather of all, in 16 bit. */
-static void test_buckets(void)
+TEST(buckets)
 {
     struct setting t;
     setting_make(&t);
@@ -298,7 +298,7 @@ static void test_buckets(void)
 }
 
 /* Views and copies around attention keep 1024 channels of a token each; with fewer keys than queries none is joined. */
-static void test_views(void)
+TEST(views)
 {
     static const struct {
         int groups, joined, twice, unfused;
@@ -322,7 +322,7 @@ static void test_views(void)
 }
 
 /* Cosines and sines of 64 channels of Q and of K; two squares of scores more beside those that are kept. */
-static void test_kept_beside(void)
+TEST(kept_beside)
 {
     struct setting t;
     setting_make(&t);
@@ -339,7 +339,7 @@ static void test_kept_beside(void)
 /* Two ranks have 16,000 logits of a token each; where they gather them, each has the loss of all 32,000, one gather of
  * 2 bytes a logit takes the place of three sums. Two copies of each move 8 bytes, of which torch.cat makes an element at a time before PyTorch
  * 2.8; of the gradient the own 16,000 are copied, which lie in strides. */
-static void test_whole_logits(void)
+TEST(whole_logits)
 {
     struct setting t;
     setting_make(&t);
@@ -371,7 +371,7 @@ static void test_whole_logits(void)
 /* Two ranks scatter outputs of 1,024 channels behind projection and FC2, and gradients of them before QKV and FC1: whole
  * and half, in 16 bit, 6 KiB a token of a layer each way. A call is 1 s; the host is 1,024 calls ahead at most. With a pipeline the host
  * waits in each slot. Checks of collectives, four messages of 0.25 s each, are half of what these take, and no calls. */
-static void test_idle(void)
+TEST(idle)
 {
     static const struct {
         int pp;
@@ -415,24 +415,4 @@ static void test_idle(void)
         t.stack.loss_idle_bytes = 2; /* 16,000 logits of a token */
         CU_ASSERT_EQUAL(ss_memory_idle(&t.c, &chunk), 2 * 16000 * TOKENS);
     }
-}
-
-SUITE(plain)
-{
-    CU_TestInfo tests[] = {{"activation and product", test_activation},
-                           {"norms of several operators", test_norm},
-                           {"copies around attention", test_copies},
-                           {"rows of several sequences", test_rows},
-                           {"shapes ahead of tensors", test_shapes},
-                           {"a rank's own shard first", test_own_shard_first},
-                           {"GEMMs beside collectives of tensor ranks", test_gemms_beside},
-                           {"shards of rows in waves of tiles", test_shards_in_waves},
-                           {"each layer reduces", test_reduces_each},
-                           {"16-bit gradients beside fp32", test_buckets},
-                           {"views keep what they are a part of", test_views},
-                           {"kept beside attention", test_kept_beside},
-                           {"logits of the whole vocabulary", test_whole_logits},
-                           {"blocks that wait for the device", test_idle},
-                           CU_TEST_INFO_NULL};
-    return suite_run("plain", NULL, NULL, tests);
 }

@@ -29,7 +29,7 @@ static void check_casts(const struct ss_ops *ops, double cast, int launches, int
 }
 
 /* Read in 16 bit, written by rows and by columns; a scale of 1 B for 32 elements in mxfp8. */
-static void test_mxfp8(void)
+TEST(mxfp8)
 {
     const double element = 33. / 32, cast = 2 + 2 * element;
     struct setting t;
@@ -43,7 +43,7 @@ static void test_mxfp8(void)
 }
 
 /* A scale of 1 B for 16 elements of half a byte; the tensor is read for its largest value, and again for each orientation. */
-static void test_nvfp4(void)
+TEST(nvfp4)
 {
     const double element = 9. / 16, cast = 3 * 2 + 2 * element;
     struct setting t;
@@ -55,7 +55,7 @@ static void test_nvfp4(void)
 }
 
 /* Under sequence parallelism of two ranks shards are cast, and what is gathered moves quantized. */
-static void test_shards(void)
+TEST(shards)
 {
     struct setting t;
     setting_make(&t);
@@ -78,7 +78,7 @@ static void test_shards(void)
 }
 
 /* 100 tiles are one wave of 100 SMs; 2 PFLOP/s of them, depth 65536 and a prologue of 464. */
-static void test_products(void)
+TEST(products)
 {
     struct setting t;
     setting_make(&t);
@@ -105,7 +105,7 @@ static void test_products(void)
 }
 
 /* 2560 x 1280 sums move 8 B each at 1 TB/s: behind the products, or beside them where they are the longer part. */
-static void test_sums_apart(void)
+TEST(sums_apart)
 {
     const double k = 65536, products = 2. * 128 * 256 * k / 5e12, sums = 1280 * 2560 * 8. / 1e12;
     const double operands = (1280 + 2560) * k * 2 / 1e12;
@@ -121,7 +121,7 @@ static void test_sums_apart(void)
 }
 
 /* What a report says of a GEMM's bytes is what its time counts: where HBM bounds it, bytes over bandwidth. */
-static void test_bytes(void)
+TEST(bytes)
 {
     static const int precisions[] = {SS_FP32, SS_FP16, SS_BF16, SS_FP8, SS_NVFP4};
     struct setting t;
@@ -141,7 +141,7 @@ static void test_bytes(void)
 }
 
 /* The width of what tensor parallelism gathers is one: quantized where the stack gathers so, of every format. */
-static void test_gathered(void)
+TEST(gathered)
 {
     struct setting t;
     setting_make(&t);
@@ -155,7 +155,7 @@ static void test_gathered(void)
 
 /* Core attention in mxfp8, 16 heads of 64 for queries, 4 for keys and values: 24 x 64 elements a token are quantized, and the gradient
  * of the output, 16 x 64; a window of 512 of 4096 tokens leaves a query 960 keys forward, and all in the backward. */
-static void test_attention(void)
+TEST(attention)
 {
     const double cast = 2 + 2 * 33. / 32;
     struct setting t;
@@ -180,7 +180,7 @@ static void test_attention(void)
 
 /* The projection keeps nothing of its own where it casts again; the input is cast in one orientation each way, q bytes, of mxfp8 by one
  * kernel, of nvfp4 behind a pass for the largest value, 2 bytes. */
-static void test_casts_again(void)
+TEST(casts_again)
 {
     struct setting t;
     setting_make(&t);
@@ -202,7 +202,7 @@ static void test_casts_again(void)
 }
 
 /* Only parameters that are kept in fp8 alone: others have a cast copy, made and turned once an iteration. */
-static void test_weights_turned_of(void)
+TEST(weights_turned_of)
 {
     struct setting t;
     struct ss_shape s;
@@ -219,20 +219,4 @@ static void test_weights_turned_of(void)
     CU_ASSERT_EQUAL(t.stack.weights_turned, 1);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("nemo-24.12", "H100", &t.stack, NULL), 0);
     CU_ASSERT_EQUAL(t.stack.weights_turned, 0);
-}
-
-SUITE(quantized)
-{
-    CU_TestInfo tests[] = {{"mxfp8", test_mxfp8},
-                           {"nvfp4", test_nvfp4},
-                           {"shards", test_shards},
-                           {"products", test_products},
-                           {"bytes", test_bytes},
-                           {"gathered", test_gathered},
-                           {"sums of their own memory", test_sums_apart},
-                           {"attention", test_attention},
-                           {"casts of what others keep", test_casts_again},
-                           {"weights that are turned", test_weights_turned_of},
-                           CU_TEST_INFO_NULL};
-    return suite_run("quantized", NULL, NULL, tests);
 }

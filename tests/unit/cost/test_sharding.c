@@ -58,7 +58,7 @@ static void expect_comm(struct ss_layer_cost got, double forward_bytes, double b
 
 /* All parameters in 16 bit are gathered before each pass, and fp32 gradients scattered. What PyTorch does not wrap, as
  * it wraps the layers of an encoder, is not gathered again. */
-static void test_parameters(void)
+TEST(parameters)
 {
     struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, SS_WHERE_TRANSFORMER, 0, 0);
     expect_comm(got, 2 * ALL, (4 + 2) * ALL);
@@ -73,7 +73,7 @@ static void test_parameters(void)
 }
 
 /* ZeRO-2: gradients are scattered in every microbatch, parameters gathered in the first of four; PyTorch's frees them after each. */
-static void test_gradients(void)
+TEST(gradients)
 {
     struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS, SS_WHERE_TRANSFORMER, 0, 0);
     expect_comm(got, 2 * ALL / 4, 4 * ALL);
@@ -85,7 +85,7 @@ static void test_gradients(void)
 
 /* Parameters that stay gathered between the four microbatches of a mixture, or of a pipeline: gathered in the first, gradients added up in
  * fp32 and scattered in the last. Every microbatch casts and adds. */
-static void test_once(void)
+TEST(once)
 {
     static const struct {
         int prop, pp, experts, once;
@@ -118,7 +118,7 @@ static void test_once(void)
 }
 
 /* Matrices go in a byte an element, norms in two. */
-static void test_fp8(void)
+TEST(fp8)
 {
     expect_comm(sharded(SS_SHARD_OPTIM_GRADS_PARAMS, SS_WHERE_TRANSFORMER, 0, 1), MATRICES + 2 * 2048,
                 MATRICES + 2 * 2048 + 4 * ALL);
@@ -127,7 +127,7 @@ static void test_fp8(void)
 /* A gather beside 1.5 s of kernels and 0.5 s of waits for tensor ranks takes 20 % of the SMs: while it runs, kernels are 1/0.8 as long. It
  * begins with the forward, so that what is recomputed first is slowed first. Time that kernels take longer is the kernels'; only what is
  * left at the end of the pass is `dp`. */
-static void test_slowed(void)
+TEST(slowed)
 {
     static const struct {
         double gather, again, compute, dp;
@@ -191,7 +191,7 @@ static int count_bytes(const char *text, double bytes)
 
 /* Each rank of two nodes has an eighth of a layer and reduces it with its replica; where these share the optimizer's step they gather
  * what they have stepped: whole layers between the output layer and the embedding. */
-static void test_hybrid(void)
+TEST(hybrid)
 {
     const double matrices = 4096. * (4096 + 2 * 1024) + 4096. * 4096 + 3 * 4096. * 14336, norms = 2 * 4096;
     CU_ASSERT_EQUAL(count_bytes(HYBRID, 4 * (matrices + norms) / 8), 32);
@@ -206,7 +206,7 @@ static void test_hybrid(void)
  * 128 Mi, whatever the number of ranks, are the output layer and an FC2, then in turn from FC1 to the FC1 of the second layer behind and from
  * its norm to the FC2 of the third: six times each. 300 million are the output layer and all to the FC2 of the fourth layer, from its FC1 to
  * the FC1 of the ninth, then three times six layers from norm to FC1. */
-static void test_sizes(void)
+TEST(sizes)
 {
 #define BUCKETS(stack)                                                                                       \
     "h100 2;--stack " stack " --model llama3.1-8b --bf16 --tp 4 --sequence-parallel --mbs 1 --gbs 8 "        \
@@ -230,7 +230,7 @@ static void test_sizes(void)
 }
 
 /* Stages begin at once to reduce gradients where Megatron's interleaved schedule does it beside the backward, and nothing says no. */
-static void test_aligned(void)
+TEST(aligned)
 {
 #define PIPELINE                                                                                             \
     "h100 1;--model llama3.1-8b --bf16 --mbs 1 --gbs 8 --seq 4096 --use-distributed-optimizer --pp 2 "
@@ -256,18 +256,4 @@ static void test_aligned(void)
         ss_run_free(&run);
         scale_close(&s);
     }
-}
-
-SUITE(sharding)
-{
-    CU_TestInfo tests[] = {{"parameters", test_parameters},
-                           {"gradients", test_gradients},
-                           {"gathered once", test_once},
-                           {"fp8", test_fp8},
-                           {"sizes of buckets", test_sizes},
-                           {"slowed kernels", test_slowed},
-                           {"hybrid", test_hybrid},
-                           {"reductions that begin at once", test_aligned},
-                           CU_TEST_INFO_NULL};
-    return suite_run("sharding", NULL, NULL, tests);
 }

@@ -26,7 +26,7 @@ static struct seconds seconds_of(const char *text)
 }
 
 /* An operator of 60 us for each tensor of which a rank has a part: each of 8 ranks has an eighth of every bucket. */
-static void test_parts(void)
+TEST(parts)
 {
     static const struct {
         const char *flags;
@@ -47,7 +47,7 @@ static void test_parts(void)
 }
 
 /* The host reads the norm of each bucket behind its last gradient, if buckets are reduced beside the backward, and no graph holds it all. */
-static void test_looks(void)
+TEST(looks)
 {
     static const struct {
         const char *flags;
@@ -72,11 +72,4 @@ static void test_looks(void)
         CU_ASSERT_DOUBLE_EQUAL(look - pass, rows[i].buckets * 2 * 60e-6, 1e-9);
     }
     CU_ASSERT_TRUE(pass > 0);
-}
-
-SUITE(step_parts)
-{
-    CU_TestInfo tests[] = {
-        {"parts of tensors", test_parts}, {"looks for NaN", test_looks}, CU_TEST_INFO_NULL};
-    return suite_run("step_parts", NULL, NULL, tests);
 }

@@ -26,7 +26,7 @@ static const struct ss_op *second(const struct ss_ops *ops, const char *name)
     return last;
 }
 
-static void test_operators(void)
+TEST(operators)
 {
     struct setting t;
     setting_make(&t);
@@ -64,7 +64,7 @@ static void test_operators(void)
 }
 
 /* Recompute drops streams, the branch's input, and of a norm that is a module of its own the output; it repeats three operators a site. */
-static void test_recompute(void)
+TEST(recompute)
 {
     struct setting t;
     unsigned mhc = SS_MODULE_BIT(SS_MODULE_MHC);
@@ -82,7 +82,7 @@ static void test_recompute(void)
 }
 
 /* A layer that is one half has one site; borders make the streams of the embedding and one of the streams. */
-static void test_borders(void)
+TEST(borders)
 {
     struct setting t;
     setting_streams(&t);
@@ -132,7 +132,7 @@ static struct answer answer(const char *text, int level)
 #define JOB "h100 2;--model llama3.1-8b --bf16 --pp 2 --tp 2 --sequence-parallel --seq 4096 --mbs 1 --gbs 16 "
 
 /* Stages exchange all streams; a block of 16 layers keeps one input, blocks of 4 keep 4. */
-static void test_jobs(void)
+TEST(jobs)
 {
     struct answer one = answer(JOB, SS_LEVEL_CHUNK),
                   four = answer(JOB "--enable-mhc-connections", SS_LEVEL_CHUNK);
@@ -146,14 +146,4 @@ static void test_jobs(void)
     double stream = 4096. * 4096 * 2 / 2; /* a rank's bytes of one */
     CU_ASSERT_DOUBLE_EQUAL(four.activations - whole.activations, (16 * 2 * 5 - 4) * stream, 1);
     CU_ASSERT_DOUBLE_EQUAL(blocks.activations - whole.activations, 3 * 4 * stream, 1);
-}
-
-SUITE(streams)
-{
-    CU_TestInfo tests[] = {{"operators", test_operators},
-                           {"recompute", test_recompute},
-                           {"borders", test_borders},
-                           {"jobs", test_jobs},
-                           CU_TEST_INFO_NULL};
-    return suite_run("streams", NULL, NULL, tests);
 }

@@ -35,7 +35,7 @@ static int is_told(const char *flags, const char *change)
     "--use-distributed-optimizer "
 
 /* Half of a micro batch that divides by two, and no other one but 1. */
-static void test_micro_batch(void)
+TEST(micro_batch)
 {
     CU_ASSERT(is_told(LLAMA "--mbs 16 --gbs 128", "--micro-batch-size 8"));
     CU_ASSERT(is_told(LLAMA "--mbs 20 --gbs 160", "--micro-batch-size 10"));
@@ -47,7 +47,7 @@ static void test_micro_batch(void)
 #define OFFLOAD "--optimizer-cpu-offload --optimizer-offload-fraction 1"
 
 /* Selective recompute is no change beside full recompute, which beats it: no fix is told twice. */
-static void test_recompute_once(void)
+TEST(recompute_once)
 {
     const char *deepseek =
         "--platform h100 --nodes 8 --model deepseek-v2 --bf16 --seq 4096 --mbs 1 --gbs 256 --ep 8 "
@@ -58,7 +58,7 @@ static void test_recompute_once(void)
 }
 
 /* A job that fits is told nothing. */
-static void test_fits(void)
+TEST(fits)
 {
     int found;
 
@@ -66,7 +66,7 @@ static void test_fits(void)
 }
 
 /* Who trains in fp32 is told of --bf16; who has it, or fp16, is not. */
-static void test_forgotten_precision(void)
+TEST(forgotten_precision)
 {
     const char *fp32 = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --seq 4096 --mbs 1 "
                        "--gbs 64 --precision fp32";
@@ -76,7 +76,7 @@ static void test_forgotten_precision(void)
 }
 
 /* Bounds spare runs and change no answer: with a seed of draws that nobody makes none hold, and all jobs are run. */
-static void test_bounds(void)
+TEST(bounds)
 {
     static const char *const jobs[] = {
         LLAMA "--mbs 16 --gbs 128",
@@ -102,15 +102,4 @@ static void test_bounds(void)
         ss_scenario_free(s);
         free(text);
     }
-}
-
-SUITE(fixes)
-{
-    CU_TestInfo tests[] = {{"micro batch", test_micro_batch},
-                           {"bounds", test_bounds},
-                           {"recompute once", test_recompute_once},
-                           {"a job that fits", test_fits},
-                           {"a forgotten precision", test_forgotten_precision},
-                           CU_TEST_INFO_NULL};
-    return suite_run("fixes", NULL, NULL, tests);
 }

@@ -50,7 +50,7 @@ static void expect_megatron(const struct ss_ranks *r, const char *order, int com
     CU_ASSERT_EQUAL(n, ss_ranks_group_size(r, comm));
 }
 
-static void test_all_groups(void)
+TEST(all_groups)
 {
     static const struct {
         int world, tp, cp, pp, etp, ep;
@@ -87,7 +87,7 @@ static void expect_group(const struct ss_ranks *r, int comm, int rank, const int
 
 /* 16 ranks, tensor 2, context 2, pipeline 2, expert 4 without expert tensor parallelism: an expert group holds ranks that
  * differ in tensor and context coordinates. */
-static void test_groups_by_hand(void)
+TEST(groups_by_hand)
 {
     struct ss_ranks dense, experts;
     int status;
@@ -105,7 +105,7 @@ static void test_groups_by_hand(void)
     expect_group(&experts, SS_COMM_EDP, 13, (int[]){9, 13}, 2);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_ranks dense, experts;
     struct ss_error err;
@@ -150,7 +150,7 @@ static void expect_members(const struct ss_plan *plan, int comm, int rank, const
 }
 
 /* Experts of both copies of the model are reduced together. */
-static void test_two_copies(void)
+TEST(two_copies)
 {
     struct scale_job s;
     struct ss_run run;
@@ -164,7 +164,7 @@ static void test_two_copies(void)
 }
 
 /* Expert groups reach over both nodes. */
-static void test_shapes(void)
+TEST(shapes)
 {
     struct scale_job s;
     struct ss_run run;
@@ -187,7 +187,7 @@ static void test_shapes(void)
 }
 
 /* A rank waits in every layer for those of its expert group, and for no other. */
-static void test_stragglers(void)
+TEST(stragglers)
 {
     static const struct ss_straggler slow = {5, 1.5};
     const struct ss_run_options options = {.plan = {.unfold = 1, .nstragglers = 1, .stragglers = &slow}};
@@ -204,7 +204,7 @@ static void test_stragglers(void)
 
 /* One of two expert groups spans two leaves and shares uplinks that are too few: its ranks are no class with the others, and no
  * two others cost otherwise. In either, the ranks that shard experts with those on the other leaf are a class of their own. */
-static void test_uneven_leaves(void)
+TEST(uneven_leaves)
 {
     struct ss_run_options options = {.plan = {.unfold = 0}};
     struct scale_job s;
@@ -259,7 +259,7 @@ static double exchange_seconds(int hidden, const char *load)
 
 /* Each of 2,048 tokens goes to one of two GPUs by chance: the fuller one gets sqrt(2 / (pi 2,048)) more than half of them in the mean,
  * and all wait for it. What does not grow with the bytes is the same in both. */
-static void test_hottest(void)
+TEST(hottest)
 {
     double even = exchange_seconds(16384, "balanced") - exchange_seconds(8192, "balanced"),
            drawn = exchange_seconds(16384, "uniform") - exchange_seconds(8192, "uniform");
@@ -269,7 +269,7 @@ static void test_hottest(void)
 
 /* Tokens of an uneven load are averages, bytes are whole: the second microbatch of the last stage, which runs when all of the first
  * is done, takes what that took, to the last bit. So the peak is in the first: behind slot 0 (the step), F and then I. */
-static void test_whole_bytes(void)
+TEST(whole_bytes)
 {
     const struct ss_run_options options = {.level_choice = SS_LEVEL_BLIND};
     struct scale_job s;
@@ -291,19 +291,4 @@ static void test_whole_bytes(void)
     CU_ASSERT_EQUAL(run.timeline->peak_slot[run.plan->nclasses - 1], 2);
     ss_run_free(&run);
     scale_close(&s);
-}
-
-SUITE(expert_groups)
-{
-    CU_TestInfo tests[] = {{"all groups of several orders and sizes", test_all_groups},
-                           {"groups by hand", test_groups_by_hand},
-                           {"what Megatron refuses", test_refused},
-                           {"two copies of the model", test_two_copies},
-                           {"groups over nodes", test_shapes},
-                           {"uneven leaves", test_uneven_leaves},
-                           {"the hottest of two", test_hottest},
-                           {"whole bytes", test_whole_bytes},
-                           {"stragglers of an expert group", test_stragglers},
-                           CU_TEST_INFO_NULL};
-    return suite_run("expert groups", NULL, NULL, tests);
 }

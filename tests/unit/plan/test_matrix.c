@@ -128,7 +128,7 @@ static void expect_links(const struct ss_run *run, int dispatcher, double bytes)
     }
 }
 
-static void test_by_hand(void)
+TEST(by_hand)
 {
     for (int dispatcher = ALLTOALL; dispatcher <= TWO_STAGES; dispatcher++) {
         struct scale_job s;
@@ -206,7 +206,7 @@ static void expect_conserved(struct ss_plan *plan)
     ss_routes_free(&routes);
 }
 
-static void test_sums(void)
+TEST(sums)
 {
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
         char text[512];
@@ -227,7 +227,7 @@ static void test_sums(void)
 }
 
 /* Layouts of one load compute it once: that of other layers takes what is kept, that of a larger micro batch keeps one more. */
-static void test_kept(void)
+TEST(kept)
 {
     static const struct {
         const char *flags;
@@ -316,7 +316,7 @@ static void expect_even(struct ss_plan *plan, int two_stages)
     free(room);
 }
 
-static void test_even(void)
+TEST(even)
 {
     static const char *const jobs[] = {
         "h800 1;" EXPERTS "--ep 8 --gbs 8",
@@ -345,7 +345,7 @@ static void test_even(void)
 
 /* ---- a load of each layer: stages have matrices of their own ---- */
 
-static void test_by_layer(void)
+TEST(by_layer)
 {
     /* The first layer of two is balanced, the second sends all to GPU 0's expert: stage 0 has no matrix, stage 1 has one. */
     static const double rows[] = {1, 1, 1, 1, 1, 0, 0, 0};
@@ -368,15 +368,4 @@ static void test_by_layer(void)
     ss_routes_free(&routes);
     ss_run_free(&run);
     scale_close(&s);
-}
-
-SUITE(matrix)
-{
-    CU_TestInfo tests[] = {{"links by hand, one hot expert", test_by_hand},
-                           {"sums of the matrix", test_sums},
-                           {"kept loads", test_kept},
-                           {"an even matrix", test_even},
-                           {"a load of each layer", test_by_layer},
-                           CU_TEST_INFO_NULL};
-    return suite_run("matrix", NULL, NULL, tests);
 }

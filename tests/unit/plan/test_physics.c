@@ -111,7 +111,7 @@ static void try_changes(const char *platform, const char *base, const struct cha
     "--model llama3.1-8b --bf16 --tp 2 --pp 4 --seq 8192 --mbs 1 --gbs 32 --sequence-parallel "              \
     "--use-distributed-optimizer"
 
-static void test_sharding(void)
+TEST(sharding)
 {
     static const struct change plain[] = {
         {"--use-distributed-optimizer",
@@ -140,7 +140,7 @@ static void test_sharding(void)
 
 /* No look for NaN, which stops the GPU at each bucket. */
 #define NO_LOOK " --no-check-for-nan-in-loss-and-grad"
-static void test_buckets(void)
+TEST(buckets)
 {
     static const struct change changes[] = {
         {"--ddp-bucket-size 400000000", {L(DP, '>')}},            /* and fewer calls of the step */
@@ -161,7 +161,7 @@ static void test_buckets(void)
     expect("an all-reduce and a gather", one.label[SS_LABEL_DP], plain.label[SS_LABEL_DP], '>');
 }
 
-static void test_recompute(void)
+TEST(recompute)
 {
     static const struct change changes[] = {
         {"--recompute selective", {M(ACTIVATIONS, '<'), L(RECOMPUTE, '>'), T('>')}},
@@ -202,7 +202,7 @@ static void test_recompute(void)
     }
 }
 
-static void test_offload(void)
+TEST(offload)
 {
     static const struct change activations[] = {
         {"--cpu-offloading --cpu-offloading-num-layers 1", {M(ACTIVATIONS, '<'), T('>'), L(OFFLOAD, '>')}},
@@ -232,7 +232,7 @@ static void test_offload(void)
 }
 
 /* What leaves the device must be somewhere: a node without room for it is warned of. */
-static void test_host_memory(void)
+TEST(host_memory)
 {
     static const struct {
         const char *platform, *more;
@@ -260,7 +260,7 @@ static void test_host_memory(void)
     }
 }
 
-static void test_context(void)
+TEST(context)
 {
 #define WHOLE "--model llama3.1-8b --bf16 --seq 32768 --mbs 1 --gbs 16 --use-distributed-optimizer"
     static const struct change changes[] = {
@@ -283,7 +283,7 @@ static void test_context(void)
     }
 }
 
-static void test_pipeline(void)
+TEST(pipeline)
 {
     static const struct change changes[] = {
         {"--num-layers-per-virtual-pipeline-stage 4", {L(BUBBLE, '<'), T('<'), P('>')}},
@@ -321,7 +321,7 @@ static void test_pipeline(void)
     }
 }
 
-static void test_precision(void)
+TEST(precision)
 {
     static const struct change bf16[] = {
         {"--fp8-format hybrid",
@@ -343,7 +343,7 @@ static void test_precision(void)
     TRY("h800 2", ZERO1 " --attention-backend unfused --attention-dropout 0", unfused);
 }
 
-static void test_tensor(void)
+TEST(tensor)
 {
     static const struct change changes[] = {
         {"--tp 4", {M(WEIGHTS, '<'), M(GRADIENTS, '<'), M(ACTIVATIONS, '<'), L(TP, '>'), P('<')}},
@@ -392,7 +392,7 @@ static const struct part {
     {"ss.pcie.bandwidth", {"5GBps", "25GBps", "50GBps", "200GBps"}},
 };
 
-static void test_faster_parts(void)
+TEST(faster_parts)
 {
     for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++)
         for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
@@ -412,7 +412,7 @@ static void test_faster_parts(void)
 }
 
 /* A slow GPU or link never makes an iteration faster, and a GPU on the busiest stage makes it slower. */
-static void test_slow_members(void)
+TEST(slow_members)
 {
     struct ss_straggler straggler = {.rank = 0, .factor = 2};
     struct ss_slow_link slow = {.name = "nic-0-0", .factor = 20};
@@ -443,7 +443,7 @@ static void test_slow_members(void)
 }
 
 /* Every stage accounts for the whole iteration and for all of its memory, at every level. */
-static void test_accounts(void)
+TEST(accounts)
 {
     struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
 
@@ -481,22 +481,4 @@ static void test_accounts(void)
             ss_run_free(&run);
             scale_close(&s);
         }
-}
-
-SUITE(physics)
-{
-    CU_TestInfo tests[] = {{"sharding", test_sharding},
-                           {"buckets", test_buckets},
-                           {"recompute", test_recompute},
-                           {"offload", test_offload},
-                           {"host memory", test_host_memory},
-                           {"context parallel", test_context},
-                           {"pipeline", test_pipeline},
-                           {"precision, length, dropout", test_precision},
-                           {"tensor parallel", test_tensor},
-                           {"faster parts", test_faster_parts},
-                           {"slow members", test_slow_members},
-                           {"accounts", test_accounts},
-                           CU_TEST_INFO_NULL};
-    return suite_run("physics", NULL, NULL, tests);
 }

@@ -21,7 +21,7 @@ static void expect_group(const struct ss_ranks *r, int kind, int rank, const int
 }
 
 /* The example of Megatron's parallel_state: 16 GPUs, tensor 2, pipeline 4. */
-static void test_groups_megatron_example(void)
+TEST(groups_megatron_example)
 {
     const int size[SS_AXIS_COUNT] = {2, 1, 1, 2, 4};
     struct ss_ranks r;
@@ -35,7 +35,7 @@ static void test_groups_megatron_example(void)
     expect_group(&r, SS_COMM_EMBEDDING, 6, (int[]){2, 14}, 2);
 }
 
-static void test_groups_with_context(void)
+TEST(groups_with_context)
 {
     const int size[SS_AXIS_COUNT] = {2, 2, 1, 2, 2};
     struct ss_ranks r;
@@ -48,7 +48,7 @@ static void test_groups_with_context(void)
     expect_group(&r, SS_COMM_DP_CP, 1, (int[]){1, 5, 9, 13}, 4);
 }
 
-static void test_groups_refused(void)
+TEST(groups_refused)
 {
     const int size[SS_AXIS_COUNT] = {2, 2, 1, 2, 2};
     struct ss_ranks r;
@@ -91,7 +91,7 @@ static void context_make(struct ss_cost_context *c, struct ss_card *card, struct
     c->tp = c->cp = c->fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
 }
 
-static void test_gemm_waves(void)
+TEST(gemm_waves)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -137,7 +137,7 @@ static void llama_8b(struct ss_job *job)
     job->attention_dropout = job->hidden_dropout = 0;
 }
 
-static void test_ops_of_llama_8b(void)
+TEST(ops_of_llama_8b)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -171,7 +171,7 @@ static const struct ss_op *find_op(const struct ss_ops *ops, const char *name)
 }
 
 /* Without Transformer Engine the gradients of norm weights and of biases are kernels of their own. */
-static void test_plain_layers(void)
+TEST(plain_layers)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -202,7 +202,7 @@ static double sum(const double *label)
     return s;
 }
 
-static void test_recompute_costs_a_forward(void)
+TEST(recompute_costs_a_forward)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -227,7 +227,7 @@ static void test_recompute_costs_a_forward(void)
 }
 
 /* The host issues operators and collectives. */
-static void test_host_issues_collectives(void)
+TEST(host_issues_collectives)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -256,7 +256,7 @@ static void test_host_issues_collectives(void)
 }
 
 /* Beside the sharded step all local gradients are set to zero and scaled, but FSDP's. */
-static void test_gradient_passes(void)
+TEST(gradient_passes)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -302,7 +302,7 @@ static void test_gradient_passes(void)
 
 /* A kernel for each matrix adds 16-bit gradients to those of earlier microbatches, or, of all, to an fp32 buffer; the host launches that
  * one for each tensor. */
-static void test_gradients_added(void)
+TEST(gradients_added)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -336,7 +336,7 @@ static void test_gradients_added(void)
 }
 
 /* The step takes the host so many operators for each tensor that a rank steps, beside the traffic of its bytes. */
-static void test_step_tensors(void)
+TEST(step_tensors)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -405,7 +405,7 @@ static void test_step_tensors(void)
 }
 
 /* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
-static void test_unaligned_rows(void)
+TEST(unaligned_rows)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -433,7 +433,7 @@ static void test_unaligned_rows(void)
 }
 
 /* The forward's fp8 GEMMs accumulate fast; 16-bit ones know no difference. */
-static void test_fp8_forward_gain(void)
+TEST(fp8_forward_gain)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -464,7 +464,7 @@ static void test_fp8_forward_gain(void)
 }
 
 /* Without the fusion the gradients of all microbatches but the first are added up by a kernel of its own. */
-static void test_gradients_added_up(void)
+TEST(gradients_added_up)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -506,7 +506,7 @@ static void border_cost(const struct ss_cost_context *c, int kind, struct ss_lay
 
 /* Each tensor rank sends a quarter to the next stage, which gathers it; not under sequence parallelism, whose
  * tensors are shares already, and not when the job says so. */
-static void test_scatter_gather(void)
+TEST(scatter_gather)
 {
     struct ss_cost_context c;
     struct ss_card card;
@@ -537,25 +537,4 @@ static void test_scatter_gather(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
     border_cost(&c, SS_LAYER_RECEIVED, &received);
     CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
-}
-
-SUITE(plan)
-{
-    CU_TestInfo tests[] = {{"groups of Megatron's example", test_groups_megatron_example},
-                           {"groups with context parallelism", test_groups_with_context},
-                           {"bad rank orders", test_groups_refused},
-                           {"GEMM tiles and waves", test_gemm_waves},
-                           {"operators of a layer", test_ops_of_llama_8b},
-                           {"recompute", test_recompute_costs_a_forward},
-                           {"layers without Transformer Engine", test_plain_layers},
-                           {"the host issues collectives", test_host_issues_collectives},
-                           {"passes over the gradients", test_gradient_passes},
-                           {"gradients added apart", test_gradients_added},
-                           {"tensors of the step", test_step_tensors},
-                           {"unaligned rows", test_unaligned_rows},
-                           {"fast accumulation of fp8 in the forward", test_fp8_forward_gain},
-                           {"gradients added up", test_gradients_added_up},
-                           {"scatter-gather of pipeline transfers", test_scatter_gather},
-                           CU_TEST_INFO_NULL};
-    return suite_run("plan", NULL, NULL, tests);
 }

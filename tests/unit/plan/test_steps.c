@@ -78,7 +78,7 @@ static void open_run(struct scale_job *s, struct ss_run *run, const char *text)
 }
 
 /* The job is dense and interleaved, and recomputes attention. */
-static void test_chunks(void)
+TEST(chunks)
 {
     struct scale_job s;
     struct ss_run run;
@@ -117,7 +117,7 @@ static void test_chunks(void)
 }
 
 /* A forward's rows beside a backward's: what either does alone, with four exchanges of two layers each way. */
-static void test_pair(void)
+TEST(pair)
 {
     struct scale_job s;
     struct ss_run run;
@@ -146,7 +146,7 @@ static void test_pair(void)
 }
 
 /* Who begins reductions on all stages at once, and passes backwards of the first chunk: core 0.14 to 0.17 that overlaps experts. */
-static void test_aligned(void)
+TEST(aligned)
 {
     static const struct {
         const char *flags;
@@ -176,7 +176,7 @@ static void test_aligned(void)
  * is left to a schedule which does not. In mxfp8 a weight
  * travels in 16 bit, in fp8 by tensor in 8; behind a gather in 16 bit both orientations are cast (2 B read, 2 x 33/32 written) and the
  * buffer is set to zero (2 B), at 0.73 of GB200's 8 TB/s. */
-static void test_gathers(void)
+TEST(gathers)
 {
     static const struct {
         const char *flags;
@@ -227,7 +227,7 @@ static void test_gathers(void)
 
 /* Bytes that the backward gathers before FC2: the gradient of 4,096 tokens of 4,096, of which scales of blocks need both orientations, but
  * beside its GEMM one. */
-static void test_both_orientations(void)
+TEST(both_orientations)
 {
     static const struct {
         const char *flags;
@@ -255,13 +255,4 @@ static void test_both_orientations(void)
         ss_run_free(&run);
         scale_close(&s);
     }
-}
-
-SUITE(steps)
-{
-    CU_TestInfo tests[] = {
-        {"reductions that begin at once", test_aligned}, {"gathers", test_gathers},
-        {"both orientations", test_both_orientations},   {"chunks of an interleaved job", test_chunks},
-        {"a pair of forward and backward", test_pair},   CU_TEST_INFO_NULL};
-    return suite_run("steps", NULL, NULL, tests);
 }

@@ -113,7 +113,7 @@ static int compare_groups(const struct ss_plan *plan, int how)
     return places;
 }
 
-static void test_equal(void)
+TEST(equal)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int level = SS_LEVEL_CHUNK; level <= SS_LEVEL_FLOW; level += SS_LEVEL_FLOW - SS_LEVEL_CHUNK) {
@@ -146,7 +146,7 @@ static void test_equal(void)
 
 /* Context groups of three on nodes of eight: {0, 2, 4} is on one node, {6, 8, 10} on two, so that a group repeats another only where no
  * member leaves its node. */
-static void test_uneven(void)
+TEST(uneven)
 {
     struct scale_job s;
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .plan = {.level = SS_LEVEL_FLOW}};
@@ -160,7 +160,7 @@ static void test_uneven(void)
 }
 
 /* 405B on 131,072 nodes: 16 stages of 65,536 ranks that do the same, each with a NIC of its own. */
-static void test_million(void)
+TEST(million)
 {
     struct scale_job s;
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
@@ -181,13 +181,4 @@ static void test_million(void)
         CU_ASSERT_EQUAL(run.plan->link_count[l], 65536);
     ss_run_free(&run);
     scale_close(&s);
-}
-
-SUITE(symmetry)
-{
-    CU_TestInfo tests[] = {{"made of some ranks as of all", test_equal},
-                           {"groups on one node and on two", test_uneven},
-                           {"a million GPUs", test_million},
-                           CU_TEST_INFO_NULL};
-    return suite_run("symmetry", NULL, NULL, tests);
 }

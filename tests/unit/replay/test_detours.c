@@ -51,7 +51,7 @@ static void expect(const char *const *failed, int n, const int want[8])
 
 /* NICs are on rails, GPU i's of one node to GPU i's of the other: where one end fails, what took its rail takes the next GPU's over
  * NVLink, and GPU 0's for the last one. */
-static void test_one(void)
+TEST(one)
 {
     static const char *const third[] = {"nic-0-3"}, *const last[] = {"nic-1-7"};
     expect(third, 1, (int[8]){1, 1, 1, 0, 2, 1, 1, 1});
@@ -59,7 +59,7 @@ static void test_one(void)
 }
 
 /* Two ends of one rail are as one of them; where the next rail has failed too, both take the one behind it. */
-static void test_two(void)
+TEST(two)
 {
     static const char *const ends[] = {"nic-0-3", "nic-1-3"}, *const next[] = {"nic-0-3", "nic-1-4"};
     expect(ends, 2, (int[8]){1, 1, 1, 0, 2, 1, 1, 1});
@@ -68,7 +68,7 @@ static void test_two(void)
 
 /* Nodes on leaves of their own: a NIC reaches any other over the spine, so that only the end that failed has a stand-in, which is the
  * next GPU's, as sender and as receiver. */
-static void test_spine(void)
+TEST(spine)
 {
     static const char *const third[] = {"nic-1-3"};
     int times[2][8][2];
@@ -78,11 +78,4 @@ static void test_spine(void)
             CU_ASSERT_EQUAL(times[0][gpu][way], 1);
             CU_ASSERT_EQUAL(times[1][gpu][way], gpu == 3 ? 0 : gpu == 4 ? 2 : 1);
         }
-}
-
-SUITE(detours)
-{
-    CU_TestInfo tests[] = {
-        {"one NIC", test_one}, {"two", test_two}, {"over a spine", test_spine}, CU_TEST_INFO_NULL};
-    return suite_run("detours", NULL, NULL, tests);
 }

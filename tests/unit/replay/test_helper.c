@@ -51,7 +51,7 @@ static int has_library(const char *name)
     return found;
 }
 
-static void test_nothing_is_loaded(void)
+TEST(nothing_is_loaded)
 {
     CU_ASSERT_EQUAL(ss_simgrid_load(NULL), SS_OK);
     CU_ASSERT_EQUAL(replay(), 3);
@@ -82,7 +82,7 @@ static void *replay_some(void *good)
     return NULL;
 }
 
-static void test_threads(void)
+TEST(threads)
 {
     pthread_t loader, thread[3];
     int good[3] = {0};
@@ -97,7 +97,7 @@ static void test_threads(void)
     CU_ASSERT(good[0] == 20 && good[1] == 20 && good[2] == 20);
 }
 
-static void test_forked(void)
+TEST(forked)
 {
     int state = -1;
     pid_t child = fork();
@@ -135,7 +135,7 @@ static pid_t find_helper(void)
     return found;
 }
 
-static void test_ended(void)
+TEST(ended)
 {
     pid_t first = find_helper();
 
@@ -150,7 +150,7 @@ static void test_ended(void)
 }
 
 /* Names of files count in the folder that this process is in, not in that in which the helper was started. */
-static void test_folder(void)
+TEST(folder)
 {
     static const char *const hosts[1][2] = {{"a", "b"}};
     char folder[] = "/tmp/stepsim-helper-XXXXXX", before[4096], *route = NULL;
@@ -171,15 +171,4 @@ static void test_folder(void)
     free(route);
     unlink("own.xml");
     CU_ASSERT(chdir(before) == 0 && rmdir(folder) == 0);
-}
-
-SUITE(helper)
-{
-    CU_TestInfo tests[] = {{"no library of SimGrid is loaded here", test_nothing_is_loaded},
-                           {"beside threads, one of which loads libraries", test_threads},
-                           {"in a process that was forked", test_forked},
-                           {"one helper, and another when it has ended", test_ended},
-                           {"file names in another folder", test_folder},
-                           CU_TEST_INFO_NULL};
-    return suite_run("SimGrid's own program", NULL, NULL, tests);
 }

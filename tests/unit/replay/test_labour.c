@@ -34,7 +34,7 @@ static struct ss_program *exchange(int n, int even, int links)
 
 /* Ten flows of ten sizes, three times: 30 of them, each 1 us and 10 times 15 ns. On two links they are twice as many that do not know
  * of each other; a flow over both makes 21 of one component. Flows of one size, or of four, end together. */
-static void test_sizes(void)
+TEST(sizes)
 {
     struct ss_program *p = exchange(10, 0, 1);
     struct ss_labour l = labour_of(p);
@@ -68,7 +68,7 @@ static void test_sizes(void)
 
 /* 64 ranks exchange by pairs, 4,032 at once, for 94 layers and 16 microbatches: refused at a level that has them as flows. One layer
  * of DeepEP's two stages is no labour. */
-static void test_refused(void)
+TEST(refused)
 {
 #define JOB "h800 8;--bf16 --mbs 1 --seq 4096 --ep 64 --moe-load zipf:0.3 "
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .level_choice = SS_LEVEL_STAYS};
@@ -92,10 +92,4 @@ static void test_refused(void)
     CU_ASSERT(r.timeline->flows > 1000);
     ss_run_free(&r);
     scale_close(&s);
-}
-
-SUITE(labour)
-{
-    CU_TestInfo tests[] = {{"sizes", test_sizes}, {"refused", test_refused}, CU_TEST_INFO_NULL};
-    return suite_run("labour", NULL, NULL, tests);
 }

@@ -83,7 +83,7 @@ static void replay(const struct ss_program *p, double makespan, const struct wan
     } while (0)
 
 /* Latency, then the flow; the send goes on at once, each side waits for the end. */
-static void test_latency_then_flow(void)
+TEST(latency_then_flow)
 {
     struct ss_program *p = make_program(2, 0);
     int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0.5, 0);
@@ -99,7 +99,7 @@ static void test_latency_then_flow(void)
 }
 
 /* Messages of a channel go one at a time; with rendezvous each waits for its own receive. */
-static void test_channel(void)
+TEST(channel)
 {
     for (int rendezvous = 0; rendezvous <= 1; rendezvous++) {
         struct ss_program *p = make_program(2, 0);
@@ -123,7 +123,7 @@ static void test_channel(void)
 }
 
 /* Weights 1 and 2 on 3 GB/s: both flows at 1 GB/s, as 1 + 2 = 3. Once the first is through, the other at 1.5. */
-static void test_weights(void)
+TEST(weights)
 {
     struct ss_program *p = make_program(2, 0);
     int link = make_link(p, 3e9), one = make_path(p), two = make_path(p);
@@ -139,7 +139,7 @@ static void test_weights(void)
 
 /* Link A of 1 GB/s carries flows 1 and 2, B of 4 GB/s 2 and 3, 3 names B twice. Equal rates until A is full at 1/2;
  * then 3 takes what is left of B, 3.5 GB/s, at half that rate. */
-static void test_maxmin(void)
+TEST(maxmin)
 {
     struct ss_program *p = make_program(1, 0);
     int la = make_link(p, 1e9), lb = make_link(p, 4e9), path[3], ch[3];
@@ -180,7 +180,7 @@ static void hold_case(double first, double second, double end)
 }
 
 /* The contract's examples: 0.1 leaves 0.9; 0.8 leaves a half; 0.2 and 0.9 leave 0.4. */
-static void test_holds(void)
+TEST(holds)
 {
     hold_case(0, 0, 3);
     hold_case(0.1, 0, 3.2);
@@ -191,7 +191,7 @@ static void test_holds(void)
 }
 
 /* A message of 2 s, latency included, holds a half at both its ends; one hold where they are the same class. */
-static void test_message_holds(void)
+TEST(message_holds)
 {
     struct ss_program *p = make_program(3, 0);
     int there = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 1, 0.5),
@@ -205,7 +205,7 @@ static void test_message_holds(void)
 }
 
 /* Phases one after another, each as long as its last flow; a flow of no bytes or on no links takes none. */
-static void test_phases(void)
+TEST(phases)
 {
     const int members[] = {1, 0};
     struct ss_program *p = make_program(2, 1);
@@ -233,7 +233,7 @@ static void test_phases(void)
 
 /* Class 0 posts a, b on stream 0 and c on stream 1; class 1 comes to b (its own stream 1) at 1 s, to a at 2 s. So b
  * waits behind a at class 0, though class 1 has it first; c needs only class 0. */
-static void test_streams(void)
+TEST(streams)
 {
     const int members[] = {0, 1};
     struct ss_program *p = make_program(2, 2);
@@ -255,7 +255,7 @@ static void test_streams(void)
 }
 
 /* One collective on two streams: first posts meet first posts. Class 1 posts its first on stream 1. */
-static void test_instances(void)
+TEST(instances)
 {
     const int members[] = {0, 1};
     struct ss_program *p = make_program(2, 2);
@@ -274,7 +274,7 @@ static void test_instances(void)
 }
 
 /* A transfer that nobody waits for goes on alone, and is no part of the makespan. */
-static void test_trailing(void)
+TEST(trailing)
 {
     struct ss_program *p = make_program(1, 0);
     int ch = make_channel(p, 0, 0, 0, make_wire(p, 1e9), 0, 0);
@@ -289,7 +289,7 @@ static void test_trailing(void)
 }
 
 /* Jitter multiplies a computation by the factor of its class's rank, slot and event. */
-static void test_jitter(void)
+TEST(jitter)
 {
     struct ss_program *p = make_program(2, 0);
     p->jitter = (struct ss_jitter){.sigma = 0.2, .seed = 7, .replica = 3};
@@ -305,7 +305,7 @@ static void test_jitter(void)
 
 /* Labels, memory, links: class 0 computes 2 s by a mix; class 1 waits for its message (sent at 2, latency 0.5, 1 s
  * of flow) and, from 4 s on, for a collective of 1 s. */
-static void test_timeline(void)
+TEST(timeline)
 {
     const int members[] = {0, 1};
     struct ss_program *p = make_program(2, 1);
@@ -347,7 +347,7 @@ static void test_timeline(void)
 }
 
 /* Both send by rendezvous and wait before they receive: nobody comes to the end. */
-static void test_deadlock(void)
+TEST(deadlock)
 {
     struct ss_program *p = make_program(2, 0);
     struct reference r;
@@ -394,7 +394,7 @@ static int cascade_chaotic(int stages)
     return chaotic;
 }
 
-static void test_chaos(void)
+TEST(chaos)
 {
     CU_ASSERT_EQUAL(cascade_chaotic(1), 0);
     CU_ASSERT_EQUAL(cascade_chaotic(3), 1);
@@ -436,7 +436,7 @@ static double distance_moved(const struct ss_program *changed, const struct refe
 }
 
 /* Every number of an answer, moved alone by 1e-6 of the makespan, is found; so is every lost call. */
-static void test_finds_numbers(void)
+TEST(finds_numbers)
 {
     struct ss_program *p = random_program(3, 1);
     struct reference r;
@@ -455,7 +455,7 @@ static void test_finds_numbers(void)
 }
 
 /* Programs one of whose computations, or all of whose bandwidths, are 1e-6 larger are told from what they were. */
-static void test_finds_programs(void)
+TEST(finds_programs)
 {
     int found = 0, n = 40;
     for (int seed = 1; seed <= n; seed++) {
@@ -472,26 +472,4 @@ static void test_finds_programs(void)
         make_free(p);
     }
     CU_ASSERT(found > n * 3 / 4); /* the others have no computation there, or no flow */
-}
-
-SUITE(reference)
-{
-    CU_TestInfo tests[] = {{"latency, then flow", test_latency_then_flow},
-                           {"channel", test_channel},
-                           {"weights", test_weights},
-                           {"maxmin", test_maxmin},
-                           {"holds", test_holds},
-                           {"holds of messages", test_message_holds},
-                           {"phases", test_phases},
-                           {"streams", test_streams},
-                           {"instances", test_instances},
-                           {"trailing", test_trailing},
-                           {"jitter", test_jitter},
-                           {"timeline", test_timeline},
-                           {"deadlock", test_deadlock},
-                           {"chaos", test_chaos},
-                           {"a number moved by 1e-6 is found", test_finds_numbers},
-                           {"a program changed by 1e-6 is found", test_finds_programs},
-                           CU_TEST_INFO_NULL};
-    return suite_run("reference", NULL, NULL, tests);
 }

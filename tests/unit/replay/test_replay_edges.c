@@ -26,7 +26,7 @@ static void check_deadlock(struct ss_program *p, const char *first, const char *
     make_free(p);
 }
 
-static void test_deadlock_receives(void)
+TEST(deadlock_receives)
 {
     struct ss_program *p = make_program(3, 0);
     int path = make_wire(p, 1e9);
@@ -50,7 +50,7 @@ static void test_deadlock_receives(void)
                    "stage2 slot 1 event 1 (B1) waits for receive 2 from stage1");
 }
 
-static void test_deadlock_rendezvous(void)
+TEST(deadlock_rendezvous)
 {
     struct ss_program *p = make_program(2, 0);
     int path = make_wire(p, 1e9);
@@ -65,7 +65,7 @@ static void test_deadlock_rendezvous(void)
                    "stage1 slot 0 event 1 (slot) waits for send 1 to stage0");
 }
 
-static void test_deadlock_collectives(void)
+TEST(deadlock_collectives)
 {
     int members[] = {0, 1};
     struct ss_program *p = make_program(2, 1);
@@ -81,7 +81,7 @@ static void test_deadlock_collectives(void)
                    "collective collective1 on stream 0, where stage0 is missing");
 }
 
-static void test_deadlock_end(void)
+TEST(deadlock_end)
 {
     struct ss_program *p = make_program(3, 1);
     int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
@@ -134,7 +134,7 @@ static struct ss_program *timeline_program(void)
     return p;
 }
 
-static void test_timeline(void)
+TEST(timeline)
 {
     struct ss_program *p = timeline_program();
     for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
@@ -172,7 +172,7 @@ static void test_timeline(void)
 }
 
 /* A link that is busy to the end and beyond counts until the end of the iteration. */
-static void test_timeline_trailing(void)
+TEST(timeline_trailing)
 {
     struct ss_program *p = make_program(1, 0);
     int ch = make_channel(p, 0, 0, 0, make_wire(p, 1e9), 0, 0);
@@ -189,7 +189,7 @@ static void test_timeline_trailing(void)
 }
 
 /* In order of time; at one instant transfers first, then by class and event. */
-static void test_order(void)
+TEST(order)
 {
     struct ss_program *p = make_program(6, 0);
     int path = make_path(p);
@@ -237,7 +237,7 @@ static void expect_bad(struct ss_program *p)
     make_free(p);
 }
 
-static void test_bad(void)
+TEST(bad)
 {
     int members[] = {0, 0}, both[] = {1};
     struct ss_program *p;
@@ -288,7 +288,7 @@ static void test_bad(void)
     expect_bad(p);
 }
 
-static void test_nothing(void)
+TEST(nothing)
 {
     for (int engine = 0; engine <= SS_ENGINE_SIMGRID; engine++) {
         struct ss_program *p = make_program(0, 0);
@@ -333,7 +333,7 @@ static void write_file(char *path, const char *text)
     close(fd);
 }
 
-static void test_routes(void)
+TEST(routes)
 {
     char path[64], *routes[2] = {0};
     const char *const hosts[2][2] = {{"a", "b"}, {"b", "a"}}, *const wrong[1][2] = {{"a", "nobody"}};
@@ -352,7 +352,7 @@ static void test_routes(void)
     unlink(path);
 }
 
-static void test_probe_bad(void)
+TEST(probe_bad)
 {
     static const char *const texts[] = {
         "", "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">", "no XML",
@@ -368,21 +368,4 @@ static void test_probe_bad(void)
     struct ss_error err = {0};
     CU_ASSERT_EQUAL(ss_simgrid_probe("/nonexistent/platform.xml", &err), SS_ERR_ENGINE);
     CU_ASSERT(err.message[0] != 0);
-}
-
-SUITE(replay_edges)
-{
-    CU_TestInfo tests[] = {{"deadlock receives", test_deadlock_receives},
-                           {"deadlock rendezvous", test_deadlock_rendezvous},
-                           {"deadlock collectives", test_deadlock_collectives},
-                           {"deadlock end", test_deadlock_end},
-                           {"timeline", test_timeline},
-                           {"timeline trailing", test_timeline_trailing},
-                           {"order", test_order},
-                           {"bad", test_bad},
-                           {"nothing", test_nothing},
-                           {"routes", test_routes},
-                           {"probe", test_probe_bad},
-                           CU_TEST_INFO_NULL};
-    return suite_run("replay_edges", NULL, NULL, tests);
 }
