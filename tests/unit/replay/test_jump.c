@@ -66,7 +66,7 @@ static const struct {
 
 static const struct ss_replay_options every_slot = {.engine = SS_ENGINE_NATIVE, .full = 1};
 
-static void test_cases(void)
+TEST(cases)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct scale_job s;
@@ -111,13 +111,13 @@ static void check_jump(const char *job, int level, int of)
     scale_close(&s);
 }
 
-static void test_it_jumps(void)
+TEST(it_jumps)
 {
     check_jump(SMALL "--tp 2 --pp 4 --gbs 1024", SS_LEVEL_CHUNK, 5);
 }
 
 /* 64 turns of 4 microbatches. Two turns are alike but for the order in which collectives found a free place. */
-static void test_first_turn(void)
+TEST(first_turn)
 {
     check_jump("h800 2;--model llama3.1-8b --seq 8192 --sequence-parallel --bf16 --mbs 1 "
                "--use-distributed-optimizer "
@@ -126,7 +126,7 @@ static void test_first_turn(void)
 }
 
 /* A period of 8 turns behind 8 others, of 31 turns in all: a jump needs the 8th as a base. */
-static void test_long_period(void)
+TEST(long_period)
 {
     check_jump("a100-hdr800 8;--model gpt3-175b --fp16 --tp 8 --pp 8 --vp 3 --mbs 1 --recompute full --seq "
                "2048 --gbs 256",
@@ -135,7 +135,7 @@ static void test_long_period(void)
 
 /* Two messages of 1 GB are always under way on 1 GB/s, each half done when the other begins: the link is never idle,
  * in any of the 64 slots of 2 s. */
-static void test_link_never_idle(void)
+TEST(link_never_idle)
 {
     struct ss_program *p = make_program(1, 0);
     int path = make_wire(p, 1e9), a = make_channel(p, 0, 0, 0, path, 0, 0),
@@ -165,7 +165,7 @@ static void test_link_never_idle(void)
 
 /* The second steady state, the peak of memory of class 0 and its end are behind the first jump; class 1 ends between the jumps, and class 2
  * before both. */
-static void test_two_states(void)
+TEST(two_states)
 {
     struct ss_program *p = make_two_states(100, 100);
     struct ss_timeline *jumped = NULL, *full = NULL;
@@ -179,16 +179,4 @@ static void test_two_states(void)
     ss_timeline_free(jumped);
     ss_timeline_free(full);
     make_free(p);
-}
-
-SUITE(jump)
-{
-    CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
-                           {"a steady state is jumped over", test_it_jumps},
-                           {"the first turn like another is enough", test_first_turn},
-                           {"a period of several turns", test_long_period},
-                           {"a link that is never idle", test_link_never_idle},
-                           {"two steady states", test_two_states},
-                           CU_TEST_INFO_NULL};
-    return suite_run("jump", NULL, NULL, tests);
 }

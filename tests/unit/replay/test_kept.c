@@ -92,7 +92,7 @@ static int check(const struct ss_program *p, struct ss_cache *cache, int account
 }
 
 /* Of five numbers of microbatches the first is remembered and the second is kept; the others are known, unless they begin otherwise. */
-static void test_turns(void)
+TEST(turns)
 {
     struct ss_cache *cache = NULL;
     int known = 0;
@@ -112,7 +112,7 @@ static void test_turns(void)
 
 /* Two jumps, of which the turns of the loop tell the first; the time and the slot of a peak of memory behind both. With 7 turns the engine
  * looks for another period, and with 8 it does again. Where fewer messages are received than sent, more turns are another replay. */
-static void test_two_states(void)
+TEST(two_states)
 {
     static const int turns[][2] = {{100, 100}, {100, 100}, {40, 40},   {300, 300}, {9, 9},     {17, 17},
                                    {7, 7},     {8, 8},     {140, 100}, {140, 40},  {100, 100}, {100, 60}};
@@ -128,7 +128,7 @@ static void test_two_states(void)
 }
 
 /* What the engine reads decides: the slightest change of one thing is another replay. */
-static void test_changes(void)
+TEST(changes)
 {
     struct ss_cache *cache = NULL;
     struct ss_program *p = make_run(0, 0);
@@ -149,13 +149,4 @@ static void test_changes(void)
     }
     ss_program_free(p);
     ss_cache_close(cache);
-}
-
-SUITE(kept)
-{
-    CU_TestInfo tests[] = {{"another number of microbatches", test_turns},
-                           {"two steady states", test_two_states},
-                           {"another program", test_changes},
-                           CU_TEST_INFO_NULL};
-    return suite_run("kept", NULL, NULL, tests);
 }

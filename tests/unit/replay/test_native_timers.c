@@ -64,7 +64,7 @@ static void random_walk(int ids, unsigned times)
     ss_timers_free(&t.timers);
 }
 
-static void test_random(void)
+TEST(random)
 {
     t.state = 1;
     for (int i = 0; i < 20; i++) {
@@ -74,7 +74,7 @@ static void test_random(void)
 }
 
 /* Up to 32 moments are a list, which wanders through its room; with one more they are a heap for good. */
-static void test_few_moments(void)
+TEST(few_moments)
 {
     begin(IDS);
     for (int i = 0; i < 1000; i++)
@@ -98,7 +98,7 @@ static void test_few_moments(void)
 }
 
 /* All at one moment, in orders that insertion at the end alone does not put right. */
-static void test_one_moment(void)
+TEST(one_moment)
 {
     begin(IDS);
     for (int i = 0; i < IDS; i++)
@@ -117,7 +117,7 @@ static void test_one_moment(void)
 }
 
 /* More ids while some are set; more moments than the table begins with. */
-static void test_growth(void)
+TEST(growth)
 {
     begin(10);
     for (int i = 0; i < 10; i++)
@@ -129,14 +129,4 @@ static void test_growth(void)
         CU_ASSERT(pop(1000) >= 0);
     CU_ASSERT_EQUAL(pop(1000), -1);
     ss_timers_free(&t.timers);
-}
-
-SUITE(native_timers)
-{
-    CU_TestInfo tests[] = {{"random", test_random},
-                           {"few moments", test_few_moments},
-                           {"one moment", test_one_moment},
-                           {"growth", test_growth},
-                           CU_TEST_INFO_NULL};
-    return suite_run("native_timers", NULL, NULL, tests);
 }
