@@ -19,9 +19,8 @@ int ss_pool_cores(void)
     return n < 1 ? 1 : n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n;
 }
 
-static void take_reply(void *ctx, struct ss_worker *s)
+static void take_reply(struct ss_deal *d, struct ss_worker *s)
 {
-    struct ss_deal *d = ctx;
     struct ss_reply reply;
     struct ss_error error;
     int at = s->at[0], dead = ss_worker_read(s, &reply, &error);
@@ -98,17 +97,56 @@ static int give(struct ss_deal *d, struct ss_worker *s, int index)
     return 0;
 }
 
+static void find_next(struct ss_crew *c)
+{
+    c->next = c->pool->next && !c->team ? c->pool->next(c->pool->ctx) : NULL;
+}
+
+/* Returns the worker of the next crew in the place of one of this crew; NULL: there is none. */
+static struct ss_worker *next_of(const struct ss_crew *c, int i)
+{
+    return c->next && i < c->next->nhere ? &c->next->workers[i] : NULL;
+}
+
+/* Returns whether a worker has an item, or the one of the next crew in its place. */
+static int is_busy(const struct ss_crew *c, int i)
+{
+    const struct ss_worker *next = next_of(c, i);
+    return c->workers[i].n > 0 || (next && next->n > 0);
+}
+
+/* Gives an item of a later list to a worker that idles, or to one of the next crew in its place. Returns 0 where there is none. */
+static int give_ahead(struct ss_deal *d, int i)
+{
+    struct ss_crew *c = d->crew;
+    if (ss_ahead_give(d, &c->workers[i]))
+        return 1;
+    find_next(c);
+    struct ss_deal next = {.crew = c->next};
+    return next_of(c, i) && ss_ahead_give(&next, next_of(c, i));
+}
+
+/* Returns whether a worker of the next crew has an item. */
+static int is_next_busy(const struct ss_crew *c)
+{
+    int busy = 0;
+    for (int i = 0; i < c->nhere; i++)
+        busy |= next_of(c, i) && next_of(c, i)->n > 0;
+    return busy;
+}
+
 /* Gives one item to each worker in turn as long as a worker may take one, so that the last items are spread
  * evenly. Where not all processes can be started the others go on alone. */
 static int give_all(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
     int index, any = 1, why = 0;
+    find_next(c);
     for (int depth = 0, given = 1; given && depth < SS_WORKER_DEPTH; depth++) {
         given = 0;
         for (int i = 0; i < c->nworkers && any; i++) {
             struct ss_worker *s = &c->workers[i];
-            if (s->n > depth || s->n >= depth_of(d, s) || (s->rank && !s->open) ||
+            if (s->n > depth || s->n >= depth_of(d, s) || (s->rank && !s->open) || (!s->n && is_busy(c, i)) ||
                 !(any = next_place(d, i, &index)))
                 continue;
             int failed = give(d, s, index);
@@ -117,9 +155,9 @@ static int give_all(struct ss_deal *d, struct ss_error *err)
         }
     }
     for (int i = 0; i < c->nhere && !c->team && d->in_flight > 0 && !next_place(d, i, &index); i++)
-        if (c->workers[i].n == 0 && !ss_ahead_give(d, &c->workers[i]))
+        if (!is_busy(c, i) && !give_ahead(d, i))
             break;
-    if (d->in_flight > 0 || !next_place(d, 0, &index))
+    if (d->in_flight > 0 || is_next_busy(c) || !next_place(d, 0, &index))
         return SS_OK;
     return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
 }
@@ -132,21 +170,33 @@ static bool goes_on(struct ss_deal *d)
     return !d->broken;
 }
 
+/* Waits for workers, of the next crew, too, and takes what they say. */
+static void wait_for_replies(struct ss_deal *d)
+{
+    struct ss_crew *c = d->crew;
+    struct ss_deal next = {.crew = c->next};
+    int n = c->nhere;
+    ss_relay_watch(c->workers, c->ready, n);
+    for (int i = 0; i < c->nhere && next_of(c, i); i++)
+        ss_relay_watch(next_of(c, i), &c->ready[n++], 1);
+    if (poll(c->ready, (nfds_t)n, c->team ? NAP_MS : c->pool->workers.stop ? STOP_MS : -1) <= 0)
+        return;
+    for (int i = 0; i < n; i++)
+        if (c->ready[i].revents)
+            take_reply(i < c->nhere ? d : &next, i < c->nhere ? &c->workers[i] : next_of(c, i - c->nhere));
+}
+
 static int run_workers(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
-    int rc = SS_OK;
+    int rc = SS_OK, index;
     while (!rc && goes_on(d)) {
         if (c->team)
             ss_deal_hear(d);
         rc = d->broken ? SS_OK : give_all(d, err);
-        if (rc || d->broken || d->in_flight == 0)
+        if (rc || d->broken || (d->in_flight == 0 && !next_place(d, 0, &index)))
             break;
-        ss_relay_poll(c->workers, c->ready, c->nhere,
-                      c->team                 ? NAP_MS
-                      : c->pool->workers.stop ? STOP_MS
-                                              : -1,
-                      take_reply, d);
+        wait_for_replies(d);
     }
     return rc;
 }
@@ -241,7 +291,7 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     c->nhere = c->nworkers = n > 1 || team ? n : 0;
     c->cap = (size_t)c->nhere + 1;
     c->workers = ss_calloc(c->cap, sizeof *c->workers);
-    c->ready = ss_calloc(c->cap, sizeof *c->ready);
+    c->ready = ss_calloc(2 * c->cap, sizeof *c->ready);
     c->scratch = pool->used && !c->nworkers ? malloc(pool->size) : NULL;
     int there = c->workers && c->ready && (c->scratch || !pool->used || c->nworkers);
     int rc = there ? open_journal(c, err) : ss_nomem(err);
@@ -253,6 +303,14 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     fflush(NULL); /* a worker that starts SimGrid would else write our buffers a second time */
     *out = c;
     return SS_OK;
+}
+
+void ss_pool_drop_ahead(struct ss_crew *c)
+{
+    struct ss_deal d = {.crew = c};
+    for (int i = 0; i < c->nhere; i++)
+        if (c->workers[i].n > 0 && c->workers[i].at[0] < 0)
+            ss_deal_bury(&d, &c->workers[i]);
 }
 
 void ss_pool_close(struct ss_crew *c)

@@ -19,16 +19,10 @@ struct service {
     struct ss_error error;
 };
 
-void ss_relay_poll(struct ss_worker *workers, struct pollfd *ready, int n, int ms,
-                   void (*take)(void *ctx, struct ss_worker *s), void *ctx)
+void ss_relay_watch(const struct ss_worker *workers, struct pollfd *ready, int n)
 {
     for (int i = 0; i < n; i++) /* poll passes over negative descriptors */
         ready[i] = (struct pollfd){.fd = workers[i].n ? workers[i].fd : -1, .events = POLLIN};
-    if (poll(ready, (nfds_t)n, ms) <= 0)
-        return;
-    for (int i = 0; i < n; i++)
-        if (ready[i].revents)
-            take(ctx, &workers[i]);
 }
 
 static void tell_lost(struct service *s, int slot, int item)
@@ -46,9 +40,8 @@ static void dismiss(struct ss_worker *worker)
 
 /* Passes a reply on; for a dead worker it reports the loss, and the first process deals the item out
  * again. */
-static void pass_reply(void *ctx, struct ss_worker *worker)
+static void pass_reply(struct service *s, struct ss_worker *worker)
 {
-    struct service *s = ctx;
     struct ss_reply reply;
     struct ss_error error;
     int slot = (int)(worker - s->relay->workers), item = worker->at[0];
@@ -67,6 +60,18 @@ static void pass_reply(void *ctx, struct ss_worker *worker)
                                       .took = (float)worker->took};
     ss_team_send(s->team, 0, &m, reply.status ? (const void *)&error : s->answer,
                  reply.status ? sizeof error : reply.bytes);
+}
+
+/* Waits a little for the workers, and passes on what they say. */
+static void pass_replies(struct service *s)
+{
+    const struct ss_relay *r = s->relay;
+    ss_relay_watch(r->workers, r->ready, r->nworkers);
+    if (poll(r->ready, (nfds_t)r->nworkers, NAP_MS) <= 0)
+        return;
+    for (int i = 0; i < r->nworkers; i++)
+        if (r->ready[i].revents)
+            pass_reply(s, &r->workers[i]);
 }
 
 static void take_item(struct service *s, const struct ss_team_message *m)
@@ -144,7 +149,7 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
     while (!s.done) {
         take_messages(&s);
         if (!s.done)
-            ss_relay_poll(r->workers, r->ready, r->nworkers, NAP_MS, pass_reply, &s);
+            pass_replies(&s);
     }
     for (int i = 0; i < r->nworkers; i++)
         if (r->workers[i].n) /* nobody wants its answers any more */

@@ -379,6 +379,67 @@ TEST(ahead)
     munmap(e.begun, EARLY_BYTES);
 }
 
+/* A crew whose first item ends when one of the next crew is done, and that crew. */
+struct two_crews {
+    struct early e;
+    struct ss_crew *next;
+};
+
+static int work_until_next(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const struct two_crews *t = ctx;
+    (void)err;
+    if (item == 0)
+        sem_wait(t->e.is_ahead);
+    memcpy(answer, &item, sizeof item);
+    return SS_OK;
+}
+
+static struct ss_crew *next_crew(void *ctx)
+{
+    const struct two_crews *t = ctx;
+    return t->next;
+}
+
+/* Workers in the place of those that idle begin what the next crew's list will ask for; one of them dies. */
+TEST(next_crew)
+{
+    struct two_crews t = {.e.lone_fail = FIRST + 2};
+    t.e.begun = mmap(NULL, EARLY_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(t.e.begun != MAP_FAILED);
+    t.e.is_ahead = (sem_t *)(void *)(t.e.begun + ITEMS);
+    CU_ASSERT_EQUAL_FATAL(sem_init(t.e.is_ahead, 1, 0), 0);
+    const struct ss_pool next = {.workers = {.n = 3},
+                                 .nitems = ITEMS,
+                                 .size = sizeof(int),
+                                 .work = work_early,
+                                 .ahead = next_early,
+                                 .on_item = note_early,
+                                 .ctx = &t.e};
+    const struct ss_pool pool = {.workers = {.n = 3},
+                                 .nitems = 4,
+                                 .size = sizeof(int),
+                                 .work = work_until_next,
+                                 .next = next_crew,
+                                 .ctx = &t};
+    static const int items[] = {0, 1, 2, 3, FIRST, FIRST + 1, FIRST + 3, FIRST + 4};
+    struct ss_crew *crew;
+    int answers[8], wrong = 0;
+    CU_ASSERT_EQUAL_FATAL(ss_pool_open(&pool, &crew, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_pool_open(&next, &t.next, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, items, 4, answers, NULL), SS_OK);
+    CU_ASSERT(t.e.told >= 1);
+    CU_ASSERT_EQUAL(ss_pool_deal(t.next, items + 4, 4, answers + 4, NULL), SS_OK);
+    for (int i = 0; i < 8; i++)
+        wrong += answers[i] != items[i] || (i >= 4 && t.e.begun[items[i]] != 1 + (items[i] == FIRST + 1));
+    CU_ASSERT_EQUAL(wrong, 0);
+    ss_pool_close(t.next);
+    t.next = NULL;
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, items + 1, 3, answers, NULL), SS_OK);
+    ss_pool_close(crew);
+    munmap(t.e.begun, EARLY_BYTES);
+}
+
 static int square(void *ctx, int item, void *answer, struct ss_error *err)
 {
     long value = (long)item * item;

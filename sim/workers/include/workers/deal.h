@@ -37,10 +37,11 @@ struct ss_crew {
     int nhere;    /* the first `nhere` workers belong to this process, the others to processes of the team */
     size_t cap;
     struct ss_worker *workers;
-    struct pollfd *ready;       /* [nhere] */
-    void *scratch;              /* where this process works at an answer of many lengths; else NULL */
-    struct ss_team *team;       /* NULL: none */
-    uint64_t digest;            /* of the pool and the build; equal in all processes of the team */
+    struct pollfd *ready; /* [2 * nhere]: those of `next` stand behind */
+    struct ss_crew *next; /* whose items workers in the place of this crew's have begun; NULL: none yet */
+    void *scratch;        /* where this process works at an answer of many lengths; else NULL */
+    struct ss_team *team; /* NULL: none */
+    uint64_t digest;      /* of the pool and the build; equal in all processes of the team */
     struct ss_journal *journal; /* NULL: none */
     struct ss_homes homes;
     struct ss_ahead ahead; /* place -1 - i of a worker is its entry i */

@@ -42,6 +42,9 @@ struct ss_pool {
     /* Returns an item that a later list is likely to ask for: a worker that would idle begins it, and its answer is kept
      * until then. -1: there is none. An item that is begun or kept is passed over. NULL, or a team: nobody works ahead. */
     int (*ahead)(void *ctx, int worker);
+    /* Returns another crew, whose lists follow those of this one: where `ahead` has nothing more, workers of that crew begin what its
+     * own `ahead` has, each in the place of one that idles. NULL, or it returns NULL, as it must when that crew is closed: there is none. */
+    struct ss_crew *(*next)(void *ctx);
     /* Called in this process with each answer of a worker of this machine, also one that nobody has asked for yet, where
      * `ahead` is there; may be NULL. */
     void (*on_item)(void *ctx, int item, const void *answer);
@@ -66,6 +69,8 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
  * first item in the list that fails; answers are then not complete. SS_ERR_ENGINE: a process cannot be
  * started, or died twice at one item. SS_ERR_IO: the journal cannot be written. */
 int ss_pool_deal(struct ss_crew *crew, const int *items, int n, void *answers, struct ss_error *err);
+/* Ends the workers that are at items which nobody has asked for. */
+void ss_pool_drop_ahead(struct ss_crew *crew);
 /* Ends the workers. NULL is allowed. */
 void ss_pool_close(struct ss_crew *crew);
 /* Opens a crew, deals all items, and closes the crew. */

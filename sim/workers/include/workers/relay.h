@@ -18,7 +18,5 @@ struct ss_relay {
 /* Works at the list until all n answers are in *answers. Returns the error of the first process, or
  * SS_ERR_ENGINE where that process has ended or died. */
 int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *err);
-/* Waits at most `ms` milliseconds for the workers, then calls `take` for each worker that has something to
- * read. */
-void ss_relay_poll(struct ss_worker *workers, struct pollfd *ready, int n, int ms,
-                   void (*take)(void *ctx, struct ss_worker *s), void *ctx);
+/* Sets what to wait for from workers: nothing, of one that has no item. */
+void ss_relay_watch(const struct ss_worker *workers, struct pollfd *ready, int n);
