@@ -28,7 +28,7 @@ struct trial {
     int level; /* of the job without changes */
     struct ss_pair_band pairs;
 };
-struct advisor {
+struct ss_advisor {
     const struct ss_scenario *base;
     struct ss_run_options quick, whole;
     struct ss_explanation *out;
@@ -42,6 +42,7 @@ struct advisor {
     struct found best[2]; /* of these the two fastest that may be put together; words "": none */
     enum ss_change_aim aim;
     int level;              /* of the job without changes; -1: not known yet */
+    int alone;              /* 1: nobody else has run that job */
     struct ss_changed from; /* the job without changes */
     struct found *found;    /* changes that make the job faster and do not make it too large */
     size_t n;
@@ -70,8 +71,8 @@ static int pair_of(int row, int other)
 }
 
 /* Runs a changed job. Returns 1 if it ran and has a side, 0 if it was refused. */
-static int run_changed(const struct advisor *a, const struct ss_run_options *how, const struct ss_request *r,
-                       struct ss_side *side, struct ss_error *err)
+static int run_changed(const struct ss_advisor *a, const struct ss_run_options *how,
+                       const struct ss_request *r, struct ss_side *side, struct ss_error *err)
 {
     const struct ss_scenario_options like = {.like = a->base};
     struct ss_error why = {0};
@@ -95,9 +96,9 @@ static int run_changed(const struct advisor *a, const struct ss_run_options *how
 
 /* Adds words to `from` and runs the job. Returns what run_changed returns. *told gets the words that
  * people write for them. */
-static int run_words(const struct advisor *a, const struct ss_run_options *how, const struct ss_changed *from,
-                     const char *words, const char *told, struct ss_advice *out, struct ss_side *side,
-                     struct ss_error *err)
+static int run_words(const struct ss_advisor *a, const struct ss_run_options *how,
+                     const struct ss_changed *from, const char *words, const char *told,
+                     struct ss_advice *out, struct ss_side *side, struct ss_error *err)
 {
     struct ss_changed c;
     int rc = ss_change_apply(from, words, &c);
@@ -126,13 +127,13 @@ static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
 }
 
 /* Judges what run_words told, where the job without changes is known. */
-static void judge(const struct advisor *a, const struct ss_side *side, struct ss_advice *out)
+static void judge(const struct ss_advisor *a, const struct ss_side *side, struct ss_advice *out)
 {
     ss_sides_judge_by(&a->out->side, side, &a->pairs, &out->apart);
 }
 
 /* Writes the words of a row. Returns 0, and "", where the row does not apply. */
-static int row_words(const struct advisor *a, int row, char *words, size_t size)
+static int row_words(const struct ss_advisor *a, int row, char *words, size_t size)
 {
     int dp = ss_job_dp(&a->from.asked.job, a->base->world_size);
     int applies = ss_change_words(row, a->aim, &a->from.asked.job, dp, words, size) != 0;
@@ -141,7 +142,7 @@ static int row_words(const struct advisor *a, int row, char *words, size_t size)
 }
 
 /* Runs the job without a change, as `run` would. */
-static int run_base(const struct advisor *a, struct trial *t, struct ss_error *err)
+static int run_base(const struct ss_advisor *a, struct trial *t, struct ss_error *err)
 {
     struct ss_run run;
     SS_TRY(ss_run_scenario(a->base, &a->whole, &run, err));
@@ -153,7 +154,7 @@ static int run_base(const struct advisor *a, struct trial *t, struct ss_error *e
 
 static int run_item(void *ctx, int item, void *answer, struct ss_error *err)
 {
-    struct advisor *a = ctx;
+    struct ss_advisor *a = ctx;
     struct trial *t = answer;
     int rows = ss_change_count(), runs = a->out->runs, pair = item - base_item() - 1;
     int row = pair < 0 ? item % rows : pair / rows;
@@ -189,20 +190,8 @@ static int faster(const void *pa, const void *pb)
     return strcmp(a->change, b->change);
 }
 
-/* Returns 1 if a flag of `words` is also in `before`: one would beat the other. */
-static int shares_flag(const char *before, const char *words)
-{
-    for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
-        size_t n = strcspn(p, " ");
-        for (const char *at = before; !strncmp(p, "--", 2) && (at = strstr(at, "--")) != NULL; at += 2)
-            if (!strncmp(at, p, n) && (at[n] == ' ' || !at[n]))
-                return 1;
-    }
-    return 0;
-}
-
 /* Keeps a change if it is one of the two fastest that may be put together. */
-static void see(struct advisor *a, const struct found *f)
+static void see(struct ss_advisor *a, const struct found *f)
 {
     for (int i = 0; i < 2; i++)
         if (!a->best[i].words[0] || faster(f, &a->best[i]) < 0) {
@@ -213,17 +202,30 @@ static void see(struct advisor *a, const struct found *f)
 }
 
 /* Returns whether the job went to another level by itself, as far as is known. */
-static int is_by_flows(const struct advisor *a)
+static int is_by_flows(const struct ss_advisor *a)
 {
     return a->level >= 0 && a->level != a->quick.plan.level;
+}
+
+/* Lists all changes at one level, whose items begin with `first`. */
+static void begin_all(struct ss_advisor *a, int first)
+{
+    a->nearly = a->tried = a->best[0].words[0] = a->best[1].words[0] = 0;
+    for (int i = ss_change_count(); i-- > 0;)
+        a->early[a->nearly++] = first + i;
 }
 
 /* A change that helps is likely to be run as `run` would, and when all were tried the two fastest together. */
 static void on_item(void *ctx, int item, const void *answer)
 {
-    struct advisor *a = ctx;
+    struct ss_advisor *a = ctx;
     const struct trial *t = answer;
     const struct found *f = &t->found;
+    if (item == base_item()) {
+        a->level = t->level;
+        if (is_by_flows(a))
+            begin_all(a, by_flows(0));
+    }
     if (item >= whole_of(0) || (item >= by_flows(0)) != is_by_flows(a))
         return;
     if (t->status > 0 && f->kind != SS_CHANGE_SPLIT && f->advice.summary.outcome != SS_OUTCOME_TOO_LARGE &&
@@ -233,7 +235,7 @@ static void on_item(void *ctx, int item, const void *answer)
             see(a, f);
     }
     if (++a->tried < ss_change_count() || !a->best[1].words[0] ||
-        shares_flag(a->best[0].words, a->best[1].words))
+        ss_change_shares_flag(a->best[0].words, a->best[1].words))
         return;
     memmove(a->early + 1, a->early, (size_t)a->nearly++ * sizeof *a->early);
     a->early[0] = pair_of(a->best[0].change, a->best[1].change);
@@ -241,13 +243,13 @@ static void on_item(void *ctx, int item, const void *answer)
 
 static int next_early(void *ctx, int worker)
 {
-    struct advisor *a = ctx;
+    struct ss_advisor *a = ctx;
     (void)worker;
     return a->nearly ? a->early[--a->nearly] : -1;
 }
 
 /* Runs n items, and keeps those that help. */
-static int run_changes(struct advisor *a, int n, struct ss_error *err)
+static int run_changes(struct ss_advisor *a, int n, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
     int rc = ss_pool_deal(a->crew, a->item, n, a->trial, err);
@@ -272,14 +274,14 @@ static int run_changes(struct advisor *a, int n, struct ss_error *err)
     return rc;
 }
 
-static void sort(struct advisor *a)
+static void sort(struct ss_advisor *a)
 {
     if (a->n > 1)
         qsort(a->found, a->n, sizeof *a->found, faster);
 }
 
 /* Keeps one of several splits: the fastest that fits as surely as the job, or else the fastest. */
-static void drop_splits(struct advisor *a)
+static void drop_splits(struct ss_advisor *a)
 {
     size_t kept = 0, best = a->n;
 
@@ -295,7 +297,7 @@ static void drop_splits(struct advisor *a)
 }
 
 /* Runs the best changes again, as `run` would, and drops the changes that no longer help. */
-static int confirm(struct advisor *a, struct ss_error *err)
+static int confirm(struct ss_advisor *a, struct ss_error *err)
 {
     int n = a->n < CONFIRMED ? (int)a->n : CONFIRMED;
 
@@ -308,8 +310,8 @@ static int confirm(struct advisor *a, struct ss_error *err)
 }
 
 /* Runs the first n of the kept changes and one more together, whose words are `more`. Returns what run_words returns. */
-static int run_together(struct advisor *a, int n, int first, int row, const char *more, struct ss_advice *out,
-                        struct ss_error *err)
+static int run_together(struct ss_advisor *a, int n, int first, int row, const char *more,
+                        struct ss_advice *out, struct ss_error *err)
 {
     struct trial *t = a->trial;
     int status;
@@ -329,7 +331,7 @@ static int run_together(struct advisor *a, int n, int first, int row, const char
 }
 
 /* Adds changes one after the other, and keeps each that still helps and fits as surely as the job. */
-static int put_together(struct advisor *a, struct ss_error *err)
+static int put_together(struct ss_advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
     struct ss_advice all = {.change = ""};
@@ -341,7 +343,7 @@ static int put_together(struct advisor *a, struct ss_error *err)
         const struct found *f = &a->found[i];
         struct ss_advice next = {.change = ""};
         char more[sizeof words];
-        if (f->kind == SS_CHANGE_ARITHMETIC || shares_flag(words, f->words) ||
+        if (f->kind == SS_CHANGE_ARITHMETIC || ss_change_shares_flag(words, f->words) ||
             snprintf(more, sizeof more, "%s%s%s", words, n ? " " : "", f->words) >= (int)sizeof more)
             continue;
         int rc = n ? run_together(a, n, first, f->change, more, &next, err) : 1;
@@ -361,10 +363,9 @@ static int put_together(struct advisor *a, struct ss_error *err)
     return SS_OK;
 }
 
-static int open_crew(struct advisor *a, const struct ss_workers *workers, struct ss_error *err)
+static int open_crew(struct ss_advisor *a, const struct ss_workers *workers, struct ss_error *err)
 {
     const size_t n = (size_t)ss_change_count();
-
     a->pool = (struct ss_pool){.workers = {.n = workers->n || workers->team ? workers->n : 1,
                                            .team = workers->team,
                                            .stop = workers->stop,
@@ -377,34 +378,31 @@ static int open_crew(struct advisor *a, const struct ss_workers *workers, struct
                                .ctx = a};
     a->trial = ss_calloc(n, sizeof *a->trial);
     a->item = ss_calloc(n, sizeof *a->item);
-    a->early = ss_calloc(2 * n + 1, sizeof *a->early);
+    a->early = ss_calloc(2 * n + 2, sizeof *a->early);
     a->found = ss_calloc(n, sizeof *a->found);
-    return a->trial && a->item && a->early && a->found ? ss_pool_open(&a->pool, &a->crew, err)
-                                                       : ss_nomem(err);
+    SS_NEED(a->trial && a->item && a->early && a->found, err);
+    if (a->alone) {
+        begin_all(a, 0);
+        a->early[a->nearly++] = base_item();
+    }
+    return ss_pool_open(&a->pool, &a->crew, err);
 }
 
 /* Runs the job without changes, beside which workers begin the changes as if it stayed at the level that was asked for. */
-static int find_base(struct advisor *a, struct ss_error *err)
+static int find_base(struct ss_advisor *a, struct ss_error *err)
 {
-    int item = base_item(), rc;
-    for (int i = ss_change_count(); i-- > 0;)
-        a->early[a->nearly++] = i;
-    rc = ss_pool_deal(a->crew, &item, 1, a->trial, err);
-    if (rc)
-        return rc;
+    int item = base_item();
+    SS_TRY(ss_pool_deal(a->crew, &item, 1, a->trial, err));
     a->out->side = a->trial->side;
     a->pairs = a->trial->pairs;
     a->level = a->trial->level;
-    if (is_by_flows(a))
-        a->nearly = a->tried = a->best[0].words[0] = a->best[1].words[0] = 0;
     return SS_OK;
 }
 
-static int find_faster(struct advisor *a, struct ss_error *err)
+static int find_faster(struct ss_advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
     int rc;
-
     for (int i = 0; i < ss_change_count(); i++)
         a->item[i] = is_by_flows(a) ? by_flows(i) : i;
     rc = run_changes(a, ss_change_count(), err);
@@ -422,7 +420,7 @@ static int find_faster(struct advisor *a, struct ss_error *err)
 }
 
 /* Finds changes that make a job fit. */
-static int find_fitting(struct advisor *a, struct ss_error *err)
+static int find_fitting(struct ss_advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
     struct ss_fix fixes[3];
@@ -430,7 +428,6 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
 
     if (!rc)
         ss_smallest_find(a->base, a->whole.cache, &x->smallest);
-
     for (int i = 0; i < n && !rc; i++) {
         struct ss_advice *f = &x->advice[x->nadvice];
         struct ss_side side;
@@ -444,30 +441,53 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
     return rc;
 }
 
-int ss_advise(const struct ss_scenario *base, int level, const struct ss_run_options *options, int aim,
-              struct ss_explanation *out, struct ss_error *err)
+int ss_advisor_open(const struct ss_scenario *base, int level, const struct ss_run_options *options, int aim,
+                    struct ss_explanation *out, struct ss_advisor **advisor, struct ss_error *err)
 {
-    struct advisor a = {.base = base, .out = out, .aim = (enum ss_change_aim)aim, .level = level};
-
-    SS_TRY(level < 0 ? SS_OK : ss_side_pairs(&out->side, options->bands, &a.pairs, err));
-    SS_TRY(ss_change_start(a.base, &a.from, err));
-    a.quick = (struct ss_run_options){.engine = SS_ENGINE_NATIVE,
-                                      .unchecked = 1,
-                                      .bands = options->bands,
-                                      .plan = options->plan,
-                                      .level_choice = SS_LEVEL_BLIND};
-    a.whole = *options;
-    a.whole.open_compute = 0;
-    a.whole.unchecked = 1;
-    int rc = open_crew(&a, &options->workers, err);
-    SS_THEN(rc, level < 0 ? find_base(&a, err) : SS_OK);
-    SS_THEN(rc,
-            out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(&a, err) : find_faster(&a, err));
-    ss_pool_close(a.crew);
-    free(a.found);
-    free(a.trial);
-    free(a.item);
-    free(a.early);
-    ss_request_free(&a.from.request);
+    struct ss_advisor *a = ss_calloc(1, sizeof *a);
+    SS_NEED(a, err);
+    *a = (struct ss_advisor){
+        .base = base, .out = out, .aim = (enum ss_change_aim)aim, .level = level, .alone = level < 0};
+    int rc = level < 0 ? SS_OK : ss_side_pairs(&out->side, options->bands, &a->pairs, err);
+    SS_THEN(rc, ss_change_start(a->base, &a->from, err));
+    a->quick = (struct ss_run_options){.engine = SS_ENGINE_NATIVE,
+                                       .unchecked = 1,
+                                       .bands = options->bands,
+                                       .plan = options->plan,
+                                       .level_choice = SS_LEVEL_BLIND};
+    a->whole = *options;
+    a->whole.open_compute = 0;
+    a->whole.unchecked = 1;
+    SS_THEN(rc, open_crew(a, &options->workers, err));
+    if (rc)
+        ss_advisor_close(a);
+    else
+        *advisor = a;
     return rc;
+}
+
+struct ss_crew *ss_advisor_crew(const struct ss_advisor *a)
+{
+    return a->crew;
+}
+
+int ss_advisor_run(struct ss_advisor *a, struct ss_error *err)
+{
+    int rc = a->alone ? find_base(a, err) : SS_OK;
+    return rc                                                     ? rc
+           : a->out->side.summary.outcome == SS_OUTCOME_TOO_LARGE ? find_fitting(a, err)
+                                                                  : find_faster(a, err);
+}
+
+void ss_advisor_close(struct ss_advisor *a)
+{
+    if (!a)
+        return;
+    ss_pool_close(a->crew);
+    free(a->found);
+    free(a->trial);
+    free(a->item);
+    free(a->early);
+    ss_request_free(&a->from.request);
+    free(a);
 }

@@ -131,6 +131,16 @@ int ss_explain_terms(const struct ss_run *run, struct ss_explanation *out)
     return SS_OK;
 }
 
+int ss_advise(const struct ss_scenario *base, int level, const struct ss_run_options *options, int aim,
+              struct ss_explanation *out, struct ss_error *err)
+{
+    struct ss_advisor *a;
+    SS_TRY(ss_advisor_open(base, level, options, aim, out, &a, err));
+    int rc = ss_advisor_run(a, err);
+    ss_advisor_close(a);
+    return rc;
+}
+
 int ss_explain(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
                struct ss_error *err)
 {

@@ -386,42 +386,6 @@ static int prepare(struct ss_find_state *x, struct ss_error *err)
     return SS_OK;
 }
 
-/* Finds what is told of the job beside its layouts: of the first group that has a best one, or of any layout
- * that was predicted. */
-static int find_notes(const struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
-{
-    struct ss_scenario_options how = {.asker = x->options->how->asker};
-    struct ss_find_result *f = x->space->found;
-    struct ss_scenario *s = NULL;
-    struct ss_error why = {0};
-    struct ss_request r;
-    char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
-    int i = -1, rc = SS_OK;
-
-    for (int g = 0; g < f->ngroups && i < 0; g++)
-        i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
-    const struct ss_find_point *p = i >= 0 ? &f->points[i] : f->points;
-    if (!f->npoints)
-        return SS_OK;
-    snprintf(words, sizeof words, "%s %s", f->groups[p->group].flags, p->flags);
-    rc = ss_request_behind(base, words, &r, err);
-    if (rc)
-        return rc;
-    int refused = ss_scenario_build_from(x->space->loaded, &r, how.asker, NULL, &s, &why);
-    how.like = refused ? NULL : s;
-    if (i >= 0)
-        rc = ss_warnings_behind(base, words, &how, &f->warnings, err);
-    if (!rc && i >= 0 && !x->options->best_only) {
-        rc = refused ? refused : ss_find_advise(s, p->summary.iteration_s, x->options, &f->advice, err);
-        if (refused && err)
-            *err = why;
-    }
-    SS_THEN(rc, ss_premises_find(&r, &how, x->options->vary, f->premises, sizeof f->premises, err));
-    ss_scenario_free(refused ? NULL : s);
-    ss_request_free(&r);
-    return rc;
-}
-
 static int run(struct ss_find_state *x, const struct ss_request *base, struct ss_error *err)
 {
     int rc = prepare(x, err);
@@ -440,15 +404,17 @@ static int run(struct ss_find_state *x, const struct ss_request *base, struct ss
     if (x->round)
         return x->round->turn(x->round, x->space, x->crew, err);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
-    SS_THEN(rc, find_notes(x, base, err));
+    ss_find_crew_rest(x->crew);
+    SS_THEN(rc, ss_find_tell_best(x, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
 int ss_find_search(const struct ss_request *base, const struct ss_find_options *options,
                    struct ss_find_space *space, struct ss_find_round *round, struct ss_error *err)
 {
-    struct ss_find_state x = {.options = options, .space = space, .round = round};
+    struct ss_find_state x = {.options = options, .base = base, .space = space, .round = round};
     int rc = run(&x, base, err);
+    ss_find_best_close(x.best);
     ss_find_crew_close(x.crew);
     free(x.fit);
     free(x.within);

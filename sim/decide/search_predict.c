@@ -227,7 +227,16 @@ static int is_home(void *ctx, int number)
 static int ahead(void *ctx, int worker)
 {
     struct at_home at = {ctx, worker};
-    return ss_find_ahead_item(at.crew->state, is_home, &at);
+    int item = ss_find_ahead_item(at.crew->state, is_home, &at);
+    if (item < 0)
+        ss_find_best_begin(at.crew->state);
+    return item;
+}
+
+static struct ss_crew *next_crew(void *ctx)
+{
+    const struct ss_find_crew *w = ctx;
+    return ss_find_best_crew(w->state);
 }
 
 static void on_item(void *ctx, int item, const void *answer)
@@ -276,6 +285,7 @@ int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, st
                                .work = work,
                                .home = home_of,
                                .ahead = o->exhaustive ? NULL : ahead, /* its lists are long */
+                               .next = next_crew,
                                .on_item = o->exhaustive ? NULL : on_item,
                                .on_answer = on_answer,
                                .on_answer_ctx = w,
@@ -301,6 +311,10 @@ int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_f
                     struct ss_error *err)
 {
     return ss_pool_deal(w->crew, items, n, out, err);
+}
+void ss_find_crew_rest(struct ss_find_crew *w)
+{
+    ss_pool_drop_ahead(w->crew);
 }
 
 void ss_find_crew_close(struct ss_find_crew *w)

@@ -291,3 +291,14 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
         ss_request_free(&out->request);
     return rc;
 }
+
+int ss_change_shares_flag(const char *before, const char *words)
+{
+    for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        for (const char *at = before; !strncmp(p, "--", 2) && (at = strstr(at, "--")) != NULL; at += 2)
+            if (!strncmp(at, p, n) && (at[n] == ' ' || !at[n]))
+                return 1;
+    }
+    return 0;
+}

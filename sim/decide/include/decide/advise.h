@@ -11,6 +11,16 @@
  * Errors: those of ss_explain. */
 int ss_advise(const struct ss_scenario *s, int level, const struct ss_run_options *options, int aim,
               struct ss_explanation *out, struct ss_error *err);
+/* The same in steps, for who has other work before it. The advisor's crew has an `ahead`: its changes may be tried before they are asked
+ * for. Scenario, options and *out must stay until it is closed. */
+struct ss_advisor;
+struct ss_crew;
+int ss_advisor_open(const struct ss_scenario *s, int level, const struct ss_run_options *options, int aim,
+                    struct ss_explanation *out, struct ss_advisor **advisor, struct ss_error *err);
+struct ss_crew *ss_advisor_crew(const struct ss_advisor *advisor);
+int ss_advisor_run(struct ss_advisor *advisor, struct ss_error *err);
+/* NULL is allowed. */
+void ss_advisor_close(struct ss_advisor *advisor);
 /* Writes a number of changes, each with its time and memory. */
 void ss_advice_text(const struct ss_explanation *x, FILE *out);
 /* Returns the changes as an array, and what several of them do together. */

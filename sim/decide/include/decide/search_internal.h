@@ -327,6 +327,8 @@ int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf
                          struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);
 
+/* Ends the workers that are at what nobody has asked for. */
+void ss_find_crew_rest(struct ss_find_crew *w);
 /* ---- search_report.c ---- */
 /* Writes a layout in words: "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce". A buffer of
  * 200 bytes holds them. Returns buf. */
@@ -369,11 +371,6 @@ int ss_find_known_hopeless(const struct ss_find_known *k, int walk, double best)
  * the best, and was not decided before. From then on it is decided. A failure is set in *rc. */
 int ss_find_known_wants(struct ss_find_round *round, const struct ss_find_cluster *c,
                         const struct ss_find_leaf *leaf, int stays, int *rc, struct ss_error *err);
-
-/* ---- search_advice.c ---- */
-/* Finds the changes that help a job of about so many seconds and leave its layout as it is. The caller frees *out with free. Errors: those of ss_explain. */
-int ss_find_advise(const struct ss_scenario *s, double seconds, const struct ss_find_options *o,
-                   struct ss_explanation **out, struct ss_error *err);
 
 /* ---- search_rank.c ---- */
 /* Orders the leaves by their bounds of the time: the best of each cluster, then the second of each, and so on. So all

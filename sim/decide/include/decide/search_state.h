@@ -30,6 +30,7 @@ struct ss_find_guesses {
 /* What was predicted so far. */
 struct ss_find_state {
     const struct ss_find_options *options;
+    const struct ss_request *base;
     struct ss_find_space *space;
     size_t next;                                            /* the next leaf in their order */
     int nwaiting, waiting[SS_FIND_WAITING + SS_FIND_BATCH]; /* leaves before it that are not decided yet */
@@ -42,6 +43,7 @@ struct ss_find_state {
     struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
     size_t cap;
     struct ss_find_crew *crew;
+    struct ss_find_best *best; /* NULL: nothing is told of a layout yet */
     int listed; /* leaves before `next` that are being predicted, whose answers are told one by one */
     struct ss_find_ahead {
         int on;
@@ -64,6 +66,16 @@ void ss_find_tell(const struct ss_find_state *x, int predicted);
 
 /* ---- search_win.c ---- */
 /* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
+/* ---- search_advice.c: what is told of the best layout ---- */
+/* Begins the changes of explain on the layout that is the best so far, if their result will be told and is not begun yet. */
+void ss_find_best_begin(struct ss_find_state *x);
+/* Returns the crew that tries them; NULL: nothing is begun. */
+struct ss_crew *ss_find_best_crew(const struct ss_find_state *x);
+/* Finds what is told of the job beside its layouts: of the first group that has a best one, or of any layout that was predicted. */
+int ss_find_tell_best(struct ss_find_state *x, struct ss_error *err);
+/* NULL is allowed. */
+void ss_find_best_close(struct ss_find_best *best);
+
  * the layout. */
 int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf);
 /* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the

@@ -31,6 +31,8 @@ int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int
                     size_t size);
 /* Returns whether change i serves an aim. */
 int ss_change_serves(int i, enum ss_change_aim aim);
+/* Returns 1 if a flag of `words` is also in `before`: one would beat the other. */
+int ss_change_shares_flag(const char *before, const char *words);
 /* Returns what a change alters or needs beside time and memory: "another arithmetic"; NULL: nothing. */
 const char *ss_change_note(int i);
 enum ss_change_kind {
