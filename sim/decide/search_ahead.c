@@ -14,8 +14,9 @@ void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n)
     struct ss_find_ahead *a = &x->ahead;
     a->batch = batch;
     a->nbatch = n;
-    a->nbegun = a->wait = a->nmaybe = 0;
-    a->far = x->next;
+    a->nbegun = a->nmaybe = 0;
+    for (int shards = 0; shards < 2; shards++)
+        a->cursor[shards] = (struct ss_find_cursor){0, x->next};
 }
 
 static struct ss_find_leaf leaf_of(const struct ss_find_state *x, const struct ss_find_guess *g)
@@ -125,18 +126,33 @@ static int next_leaf(struct ss_find_state *x)
     return -1;
 }
 
-/* Returns the next leaf that waits, or that will wait for what was begun, or -1. Some were begun before. */
-static int next_waiting(struct ss_find_state *x)
+static int in_shards(const struct ss_find_state *x, int number)
+{
+    const struct ss_find_leaf *leaf = &x->space->leaves[number];
+    return ss_find_in_shards(&x->space->clusters[leaf->cluster], leaf->at);
+}
+
+/* Returns the next leaf, in shards or not, that waits, or that will wait for what was begun, or -1. Some were begun before. Those in shards
+ * come first: of them flows are likely to be asked, which take longest. */
+static int next_waiting(struct ss_find_state *x, int shards)
 {
     struct ss_find_ahead *a = &x->ahead;
-    while (a->nmaybe < SS_FIND_MAYBE && (a->wait < x->nwaiting || a->far < x->space->nleaves)) {
-        int number = a->wait < x->nwaiting ? x->waiting[a->wait++] : (int)a->far++;
-        if (!may_win(x, &x->space->leaves[number], 0))
+    struct ss_find_cursor *c = &a->cursor[shards];
+    while (a->nmaybe < SS_FIND_MAYBE && (c->wait < x->nwaiting || c->far < x->space->nleaves)) {
+        int number = c->wait < x->nwaiting ? x->waiting[c->wait++] : (int)c->far++;
+        if (in_shards(x, number) != shards || !may_win(x, &x->space->leaves[number], 0))
             continue;
         a->nmaybe++;
         return number;
     }
     return -1;
+}
+
+/* Returns the item that is the first step of a leaf. */
+static int first_of(const struct ss_find_state *x, int number)
+{
+    enum ss_find_way way = x->space->leaves[number].loose ? SS_FIND_TIGHTEN : SS_FIND_PREDICT;
+    return (int)way * (int)x->space->nleaves + number;
 }
 
 int ss_find_ahead_item(struct ss_find_state *x, ss_find_is_home *is_home, void *ctx)
@@ -148,9 +164,12 @@ int ss_find_ahead_item(struct ss_find_state *x, ss_find_is_home *is_home, void *
             return SS_FIND_FLOWS * n + number;
         if ((number = next_guess(x, &a->predictions, likely, is_home, ctx)) >= 0)
             return SS_FIND_PREDICT * n + number;
-        if ((number = likely ? next_leaf(x) : next_waiting(x)) >= 0)
-            return (x->space->leaves[number].loose ? SS_FIND_TIGHTEN : SS_FIND_PREDICT) * n + number;
+        if (likely && (number = next_leaf(x)) >= 0)
+            return first_of(x, number);
     }
+    for (int shards = 1; a->on && shards >= 0; shards--)
+        if ((number = next_waiting(x, shards)) >= 0)
+            return first_of(x, number);
     return -1;
 }
 

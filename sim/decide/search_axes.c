@@ -381,6 +381,14 @@ static int number_at(const struct ss_find_cluster *c, const unsigned char *at, i
     return otherwise;
 }
 
+int ss_find_in_shards(const struct ss_find_cluster *c, const unsigned char *at)
+{
+    for (int a = 0; a < c->naxes; a++)
+        if (c->axes[a].kind == SS_FIND_FSDP)
+            return strcmp(c->axes[a].value[at[a]], "none") != 0;
+    return c->asked.job.dp.fsdp != 0;
+}
+
 double ss_find_labour(const struct ss_find_cluster *c, const unsigned char *at)
 {
     double pp = number_at(c, at, SS_FIND_PP, c->asked.job.pp);

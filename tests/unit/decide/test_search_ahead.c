@@ -97,7 +97,7 @@ static void test_ruled_out(void)
     note(w, SS_FIND_TIGHTEN, 2, 0, 0);
     note(w, SS_FIND_PREDICT, 1, 2, 0);
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 0)); /* not the prediction of 2 */
-    w->x.ahead.far = LEAVES;
+    w->x.ahead.cursor[0].far = w->x.ahead.cursor[1].far = LEAVES;
     CU_ASSERT_EQUAL(next(w, -1), -1);
     free(w);
 }
@@ -197,6 +197,19 @@ static void test_waiting(void)
     free(w);
 }
 
+/* Of those that wait what is in shards comes first, for its flows take longest; then the others in their order. */
+static void test_waiting_in_shards(void)
+{
+    struct world *w = make_waiting();
+    w->cluster.naxes = 1;
+    w->cluster.axes[0] = (struct ss_find_axis){.kind = SS_FIND_FSDP, .n = 2, .value = {"none", "full"}};
+    w->leaf[3].at[0] = 1;
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 3));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
+    CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 1));
+    free(w);
+}
+
 /* No more than so many of them, for few are asked for. */
 static void test_few_waiting(void)
 {
@@ -217,6 +230,7 @@ SUITE(search_ahead)
                            {"the longest first", test_longest_first},
                            {"what is told", test_told},
                            {"what waits", test_waiting},
+                           {"what waits in shards", test_waiting_in_shards},
                            {"few of what waits", test_few_waiting},
                            CU_TEST_INFO_NULL};
     return suite_run("search_ahead", NULL, NULL, tests);

@@ -142,6 +142,8 @@ int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, cons
 /* Returns a number that grows with what the prediction of a leaf costs: the turns of its schedule's loop, which are all ranks' slots of
  * as many microbatches as there are stages. */
 double ss_find_labour(const struct ss_find_cluster *c, const unsigned char *at);
+/* Returns whether the parameters of a leaf are in shards. */
+int ss_find_in_shards(const struct ss_find_cluster *c, const unsigned char *at);
 /* Writes the words that value at[axis] stands for, given the values of the axes before it. */
 void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
                    size_t size);
@@ -325,10 +327,10 @@ int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_f
 /* Predicts a leaf in this process. */
 int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
                          struct ss_error *err);
-void ss_find_crew_close(struct ss_find_crew *w);
-
 /* Ends the workers that are at what nobody has asked for. */
 void ss_find_crew_rest(struct ss_find_crew *w);
+void ss_find_crew_close(struct ss_find_crew *w);
+
 /* ---- search_report.c ---- */
 /* Writes a layout in words: "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce". A buffer of
  * 200 bytes holds them. Returns buf. */

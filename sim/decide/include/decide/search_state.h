@@ -51,9 +51,11 @@ struct ss_find_state {
         const int *batch;
         int nbatch;
         int nbegun, begun[SS_FIND_BEFORE]; /* leaves that were begun before their batch, since the last one */
-        int wait,
-            nmaybe; /* the next of the leaves that wait to look at, and how many were begun since the last batch */
-        size_t far; /* and of those that were passed over, because they will wait */
+        struct ss_find_cursor {
+            int wait;   /* the next of the leaves that wait to look at */
+            size_t far; /* and of those that were passed over, because they will wait */
+        } cursor[2];    /* [1]: of those in shards */
+        int nmaybe;     /* how many were begun since the last batch */
         int nseen; /* layouts that fit, and are beaten by no other; unsure: by closed forms that are doubted */
         struct ss_find_leaf seen[SS_FIND_GUESSES];
         struct ss_find_guesses flows, predictions; /* whose flows are asked, and which are predicted */
@@ -64,8 +66,6 @@ struct ss_find_state {
 /* Tells the caller how far the search is, when so many of the leaves that are listed are predicted. */
 void ss_find_tell(const struct ss_find_state *x, int predicted);
 
-/* ---- search_win.c ---- */
-/* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
 /* ---- search_advice.c: what is told of the best layout ---- */
 /* Begins the changes of explain on the layout that is the best so far, if their result will be told and is not begun yet. */
 void ss_find_best_begin(struct ss_find_state *x);
@@ -76,6 +76,8 @@ int ss_find_tell_best(struct ss_find_state *x, struct ss_error *err);
 /* NULL is allowed. */
 void ss_find_best_close(struct ss_find_best *best);
 
+/* ---- search_win.c ---- */
+/* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
  * the layout. */
 int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf);
 /* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
