@@ -10,6 +10,7 @@
 #include "decide/search_internal.h"
 #include "layers/kinds.h"
 #include "plan/bounds.h"
+#include "result/bands.h"
 #include "stepsim/stack.h"
 
 int ss_find_block_axis(const struct ss_find_cluster *c, const unsigned char *at)
@@ -142,8 +143,9 @@ double ss_find_room(const struct ss_find_cluster *c, const struct ss_bands *band
                                     .family = c->stack->family,
                                     .experts = c->model.num_experts,
                                     .hybrid = ss_layer_any_other(&c->model)};
-    struct ss_band time, memory;
-    ss_bands_find(bands, &job, &time, &memory);
+    struct ss_band memory = {0};
+    if (bands)
+        ss_band_find(&bands->memory, &job, -1, &memory);
     double error = memory.n && !c->asked.job.unmodelled[0] ? memory.high_pct / 100 : 0;
     return card->device_memory * fmin(1 / (1 + error), 1 - c->stack->thrash_margin);
 }

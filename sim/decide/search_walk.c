@@ -459,7 +459,10 @@ static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_
     if (all->nslices > MANY)
         join_slices(all);
     for (size_t i = 0; i < all->nslices; i++) {
-        const struct walk w = begin(s, all->slice[i].cluster, all->slice[i].micro);
+        const struct slice *slice = &all->slice[i];
+        if (i && slice->cluster == slice[-1].cluster && (slice->micro < 0) == (slice[-1].micro < 0))
+            continue; /* it is as large */
+        const struct walk w = begin(s, slice->cluster, slice->micro);
         size_t size = sizeof(struct answer) + (size_t)w.below[w.outer] * sizeof(struct record);
         pool.size = size > pool.size ? size : pool.size;
     }

@@ -159,13 +159,18 @@ static double quantile(const struct ss_band_table *t, const struct deal *d, cons
 
     for (int i = 0; i < t->n; i++) {
         const struct ss_band_run *r = &v->runs[v->sign < 0 ? t->n - 1 - i : i];
-        double x = value(v, r), rest;
+        double x = value(v, r), rest, more = d->share[r->kind] * r->weight;
         if (!(d->share[r->kind] > 0))
             continue;
+        if (mass + more + d->rest < level - EXACT) { /* however much of the rest is below */
+            mass += more;
+            before = x;
+            continue;
+        }
         rest = d->rest * v->of_rest(x, d->sigma);
         if (mass + rest >= level - EXACT)
             return solve(d, v->of_rest, level - mass, before, x);
-        mass += d->share[r->kind] * r->weight;
+        mass += more;
         if (mass + rest >= level - EXACT)
             return x;
         before = x;
