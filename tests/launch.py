@@ -219,6 +219,20 @@ class Launch(unittest.TestCase):
                 self.assertIn("job.sh: /home/me/Megatron is not here: ", " ".join(got["warnings"]))
         self.assertIn("called no launcher", self.refused("--launch", self.script("cd /home/me/Megatron\nbash examples/none.sh\n")))
 
+    def test_submitted(self):
+        """Lines of a file that is submitted count, and words beside it beat them; terminals that a script opens run what they are told."""
+        job = "pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "2"])
+        self.script(f"#SBATCH -N 4 --gpus-per-node=8 --ntasks-per-node=8\nsrun python {job}\n", "job.slurm")
+        self.script(f"#PBS -l select=4:ngpus=8:mpiprocs=8\nmpiexec python {job}\n", "job.pbs")
+        self.script(f'#BSUB -n 32\n#BSUB -R "span[ptile=8]"\nmpirun python {job}\n', "job.lsf")
+        for line, gpus in (("sbatch job.slurm", 32), ("sbatch -N 2 job.slurm", 16), ("qsub -A x job.pbs", 32), ("qsub -l select=2:ngpus=8 job.pbs", 16),
+                           ("bsub < job.lsf", 32), ("bsub -n 16 < job.lsf", 16), (f"salloc -N 2 --gres=gpu:8 srun --ntasks-per-node=8 python {job}", 16),
+                           (f"tmux new-session -d -s a 'torchrun --nproc_per_node 8 {job}'", 8), (f"screen -dmS a bash -c 'torchrun --nproc_per_node 4 {job}'", 4),
+                           (f"tmux new -d -s a\ntmux send-keys -t a 'torchrun --nproc_per_node 4 {job}' C-m", 4)):
+            with self.subTest(line=line[:50]):
+                r = run(*HERE, "--launch", self.script(line + "\n"), cwd=self.folder)
+                self.assertEqual(json.loads(r.stdout).get("gpus"), gpus, r.stdout[:400])
+
     def test_hosts_of_other_schedulers(self):
         job = "python pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
         for lines, does in (("#$ -l rt_AF=4\n#$ -cwd\n", "cat $SGE_JOB_HOSTLIST > h.$JOB_ID\nmpirun -np $((8 * NHOSTS)) -npernode 8 --hostfile h.$JOB_ID " + job),

@@ -1,91 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a launch script asks its scheduler for: lines "#SBATCH", "#flux:", "#BSUB", "#PBS", "#$". */
 #include "base/base.h"
-#include "import/import.h"
-
-#define MOST (1 << 20)
-
-/* What a script asks PBS for; 0: it does not tell. */
-struct pbs {
-    int nodes, gpus, tasks; /* nodes, GPUs of a node, processes of a node */
-    int lines;              /* lines for a node in the file of hosts */
-};
-
-/* The number that is all of the n bytes at p; 0: none. */
-static int number(const char *p, size_t n)
-{
-    char text[16];
-    int64_t found;
-
-    if (n == 0 || n >= sizeof text)
-        return 0;
-    memcpy(text, p, n);
-    text[n] = '\0';
-    return ss_parse_i64(text, 1, MOST, &found) ? 0 : (int)found;
-}
-
-/* The number of "ngpus=8" among the options behind ":" of a chunk; 0: it has none. */
-static int option(const char *p, const char *end, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (; (p = memchr(p, ':', (size_t)(end - p))) != NULL; p++)
-        if ((size_t)(end - p) > n + 1 && !strncmp(p + 1, name, n) && p[1 + n] == '=') {
-            const char *value = p + n + 2;
-            size_t len = strcspn(value, ":+, \t\r\n");
-            return number(value, len < (size_t)(end - value) ? len : (size_t)(end - value));
-        }
-    return 0;
-}
-
-/* Reads chunks joined by "+": nodes add up; GPUs are those of a node where all chunks have equally many. The
- * name of a host is one node. */
-static void read_chunks(const char *p, const char *end, struct pbs *out)
-{
-    struct pbs sum = {0};
-    int same = 1;
-
-    for (const char *next; p < end; p = next + 1) {
-        next = memchr(p, '+', (size_t)(end - p));
-        next = next ? next : end;
-        size_t n = strcspn(p, ":+");
-        int nodes = number(p, n < (size_t)(next - p) ? n : (size_t)(next - p));
-        int gpus = option(p, next, "ngpus"), tasks = option(p, next, "mpiprocs"),
-            lines = option(p, next, "ppn");
-        gpus = gpus ? gpus : option(p, next, "gpus");
-        gpus = gpus ? gpus : option(p, next, "gpu");
-        lines = lines ? lines : tasks;
-        same &= sum.nodes == 0 || (gpus == sum.gpus && tasks == sum.tasks && lines == sum.lines);
-        sum = (struct pbs){sum.nodes + (nodes ? nodes : 1), gpus, tasks, lines};
-        if (sum.nodes > MOST)
-            return;
-    }
-    if (!same)
-        sum = (struct pbs){.nodes = sum.nodes};
-    *out = sum;
-}
-
-/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. Whole nodes of ABCI are "rt_F=4". */
-static void read_list(const char *p, struct pbs *out)
-{
-    static const char *const names[] = {"select=", "nodes=", "rt_F=", "rt_AF=", "rt_HF="};
-
-    for (; *p && !isspace((unsigned char)*p); p += strcspn(p, ", \t\r\n"), p += *p == ',')
-        for (size_t i = 0; i < SS_ARRAY_LEN(names); i++) {
-            size_t n = strlen(names[i]);
-            if (!strncmp(p, names[i], n))
-                read_chunks(p + n, p + n + strcspn(p + n, ", \t\r\n"), out);
-        }
-}
+#include "import/launcher.h"
 
 /* Reads nodes and GPUs as a script asks PBS or Grid Engine for them: "#PBS -l select=4:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8", "#$ -l rt_F=4"; of
  * NQSV "#PBS -b 4". Returns 1 where there is a line of that mark. */
-static int launch_pbs(const char *text, const char *mark, struct pbs *out)
+static int launch_pbs(const char *text, const char *mark, struct ss_pbs *out)
 {
     const size_t length = strlen(mark);
     int asked = 0;
 
-    *out = (struct pbs){0};
+    *out = (struct ss_pbs){0};
     for (const char *line = text, *next; line; line = next ? next + 1 : NULL) {
         next = strchr(line, '\n');
         if (strncmp(line, mark, length) != 0 || !isspace((unsigned char)line[length]))
@@ -97,9 +22,9 @@ static int launch_pbs(const char *text, const char *mark, struct pbs *out)
                 continue;
             const char *value = p + 3 + strspn(p + 3, " \t");
             if (p[2] == 'l')
-                read_list(value, out);
+                ss_pbs_list(value, out);
             else if (p[2] == 'b' && mark[1] == 'P')
-                out->nodes = number(value, strcspn(value, " \t\r\n"));
+                out->nodes = atoi(value) > 0 && atoi(value) <= 1 << 20 ? atoi(value) : 0;
         }
     }
     return asked;
@@ -174,7 +99,7 @@ void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct 
 {
     static const char *const marks[][2] = {
         {"#PBS", "PBS_NODEFILE"}, {"#$", "SGE_JOB_HOSTLIST"}, {"#BSUB", "LSB_DJOB_HOSTFILE"}};
-    struct pbs pbs;
+    struct ss_pbs pbs;
 
     *b = (struct ss_batch){.nodes = cluster->nodes, .gpus = cluster->gpus_per_node};
     for (size_t i = 0; i < SS_ARRAY_LEN(marks) && !b->hosts; i++)

@@ -301,7 +301,7 @@ static const char *with_line(const layer *l, char text[96])
 static bool is_remote(const struct sizes *s)
 {
     static const char names[] =
-        "ssh pdsh clush ds_ssh blaunch -w --nodelist --node_rank --node-rank -H --host --relative";
+        "ssh pdsh clush ds_ssh blaunch pbsdsh -w --nodelist --node_rank --node-rank -H --host --relative";
 
     for (size_t i = s->c->first; i < s->c->script; i++) {
         char word[32];

@@ -12,6 +12,7 @@ enum {
     PER_NODE_MAP,
     SPAN,
     LSF_GPUS,
+    PBS_LIST,
     STANDALONE,
     ONE_A_NODE,
     VISIBLE,
@@ -30,7 +31,7 @@ static const struct {
     const char *names;
     enum ss_launcher_layer layer;
 } launchers[] = {
-    {"sbatch salloc bsub", SS_LAYER_BATCH},
+    {"sbatch salloc bsub qsub", SS_LAYER_BATCH},
     {MPI " srun aprun jsrun flux horovodrun", SS_LAYER_STEP},
     {"torchrun msrun deepspeed accelerate colossalai " ITSELF, SS_LAYER_NODE},
 };
@@ -40,7 +41,7 @@ static const char others[] =
     "python python2 python3 bash sh numactl nsys ncu timeout nohup sudo env stdbuf taskset nice ionice time "
     "setsid singularity "
     "apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray kubectl ssh pdsh clush "
-    "ds_ssh blaunch";
+    "ds_ssh blaunch pbsdsh tmux screen";
 
 static const struct option {
     const char *programs, *names;
@@ -58,6 +59,7 @@ static const struct option {
     {SLURM " flux", "--ntasks-per-core --tasks-per-core", PLAIN, NULL},
     {"bsub", "-R", SPAN, NULL},
     {"bsub", "-gpu", LSF_GPUS, NULL},
+    {"qsub", "-l", PBS_LIST, NULL},
     {MPI " horovodrun", "-np --np -n --n -c --num-proc", SS_COUNT_ALL, NULL},
     {MPI, "-N -npernode --npernode -ppn --ppn -perhost --ntasks-per-node", SS_COUNT_NODE, NULL},
     {MPI, "-map-by --map-by", PER_NODE_MAP, NULL},
@@ -350,6 +352,20 @@ static int64_t number_in(const char *value, const char *name)
     return at ? atol(at + strlen(name)) : 0;
 }
 
+/* "select=4:ngpus=8:mpiprocs=8" of qsub. */
+static void take_list(struct ss_launcher_layer_said *said, const char *list)
+{
+    struct ss_pbs asked = {0};
+
+    ss_pbs_list(list, &asked);
+    if (asked.nodes)
+        said->count[SS_COUNT_NODES] = said->most = asked.nodes;
+    if (asked.gpus)
+        said->count[SS_COUNT_GPUS] = asked.gpus;
+    if (asked.tasks)
+        said->count[SS_COUNT_NODE] = asked.tasks;
+}
+
 static int take(struct chain *x, size_t i, const struct option *o, const char *value)
 {
     struct ss_launcher_layer_said *said = &x->out->layer[x->layer];
@@ -361,6 +377,7 @@ static int take(struct chain *x, size_t i, const struct option *o, const char *v
     case CONFIG: said->config = value; return SS_OK;
     case SPAN: said->count[SS_COUNT_NODE] = number_in(value, "ptile="); return SS_OK;
     case LSF_GPUS: said->count[SS_COUNT_GPUS] = number_in(value, "num="); return SS_OK;
+    case PBS_LIST: take_list(said, value); return SS_OK;
     case VISIBLE: take_visible(x, i, value, true); return SS_OK;
     case PER_NODE_MAP:
         if (!strncmp(value, "ppr:", 4) && !strncmp(value + 4 + strspn(value + 4, "0123456789"), ":node", 5))

@@ -22,13 +22,14 @@ static const char launchers[] =
     "llamafactory-cli axolotl swift megatron nemo nemorun trl composer tune litgpt xtuner";
 /* They run the first of their words that is a program of the sandbox or a script. */
 static const char runners[] =
-    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub blaunch kubectl numactl "
+    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub blaunch pbsdsh salloc "
+    "screen kubectl numactl "
     "nsys "
     "ncu timeout "
     "nohup sudo stdbuf taskset nice ionice time "
     "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
 /* They run their last words on other machines, as one text of a shell. */
-static const char remotes[] = "ssh pdsh clush ds_ssh";
+static const char remotes[] = "ssh pdsh clush ds_ssh tmux";
 
 /* First line of every program that is a script: bash, which reads no file of the user's. */
 #define HEAD "#!@R" SS_SANDBOX_REAL "/bash -p\n"
@@ -114,7 +115,7 @@ static const char runner_text[] = HEAD
     "case ${1##*/} in megatron|axolotl|swift|nemo|deepspeed|accelerate|colossalai|trl|tune|xtuner|litgpt) "
     "[ -z \"${2-}\" ] || [ ! -f \"$to/${2##*/}\" ];; esac; }\n" RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-    "own=(\"${0##*/}\")\n"
+    "own=(\"${0##*/}\") lines=()\n"
     "while (($#)); do\n"
     /* values that may be called as a program is, the environment "env", the partition "test", or are files */
     "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
@@ -130,31 +131,36 @@ static const char runner_text[] = HEAD
     "own+=(\"$@\"); set --; break;; *) starts \"$@\" && break; is_script \"$1\" && break;; esac\n"
     "  own+=(\"$1\"); shift\n"
     "done\n"
+    /* whose script is on stdin */
+    "if ! (($#)) && [ \"$own\" = bsub ]; then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- bash $at/batch\n"
+    "while read -r mark rest; do case $mark in '#BSUB') lines+=($rest);; esac; done < $at/batch; fi\n"
+    "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n" /* whose words beat the lines */
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
     "export STEPSIM_RUNNER=$n\n"
-    "if ! (($#)) && [ \"$own\" != bsub ]; then " USED "exit 0; fi\n" /* whose script is on stdin */
-    "(($#)) || set -- bash\n"
+    "(($#)) || { " USED "exit 0; }\n"
     "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS
     "/\"$name\" \"$@\"; }\n"
     "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
 
-/* "ssh [options] HOST words", "pdsh -w HOSTS words"; without words what stdin says. */
-static const char remote_text[] = HEAD RECORD "name=${0##*/}\n"
-                                              "while (($#)); do\n"
-                                              "  case \"$name $1\" in 'ssh -'[pliOoFJLRDbcemQSWwEIB]|'pdsh "
-                                              "-'[wgxXltufR]|'clush -'[wgxXltufRo]) shift; shift;;\n"
-                                              "  \"$name -\"*) shift;; *) break;; esac\n"
-                                              "done\n"
-                                              "[ \"$name\" != ssh ] || shift\n"
-                                              "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-                                              "printf '%s\\0' \"$name\" > $at/runner\n"
-                                              "export STEPSIM_RUNNER=$n\n"
-                                              "(($#)) && set -- -c \"$*\"\n"
-                                              "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+/* "ssh [options] HOST words", "pdsh -w HOSTS words", "tmux new-session -d words", "tmux send-keys words C-m"; without words what stdin says. */
+static const char remote_text[] = HEAD RECORD
+    "name=${0##*/}\n"
+    "[ $name != tmux ] || case ${!#} in C-m|Enter|ENTER) set -- \"${@:1:$#-1}\";; esac\n"
+    "while (($#)); do\n"
+    "  case \"$name $1\" in 'ssh -'[pliOoFJLRDbcemQSWwEIB]|'pdsh -'[wgxXltufR]|'clush "
+    "-'[wgxXltufRo]|'tmux -'[stnxyFecLf]) shift; shift;;\n"
+    "  \"$name -\"*|'tmux new'*|'tmux send'*|'tmux '[sr]*w|'tmux split'*) shift;; *) break;; esac\n"
+    "done\n"
+    "[ \"$name\" != ssh ] || shift\n"
+    "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+    "printf '%s\\0' \"$name\" > $at/runner\n"
+    "export STEPSIM_RUNNER=$n\n"
+    "(($#)) && set -- -c \"$*\"\n"
+    "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
 
-/* sbatch: the batch script is a file or comes on stdin; its #SBATCH lines are words of the command, too. */
+/* sbatch, qsub: the batch script is a file or comes on stdin; its lines #SBATCH, #PBS are words of the command, too. */
 static const char sbatch_text[] =
-    HEAD RECORD "own=(sbatch); wrap=\n"
+    HEAD RECORD "own=(\"${0##*/}\") lines=() wrap=; sign=#SBATCH; [ $own = sbatch ] || sign=#PBS\n"
                 "while (($#)); do\n"
                 "  case $1 in --wrap) wrap=$2; shift;; --wrap=*) wrap=${1#--wrap=};; -*) own+=(\"$1\");; *) "
                 "[ -f \"$1\" ] && break; own+=(\"$1\");; esac\n"
@@ -162,7 +168,8 @@ static const char sbatch_text[] =
                 "done\n"
                 "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
                 "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
-                "while read -r mark rest; do case $mark in '#SBATCH') own+=($rest);; esac; done < \"$1\"\n"
+                "while read -r mark rest; do case $mark in \"$sign\") lines+=($rest);; esac; done < \"$1\"\n"
+                "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n"
                 "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
                 "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
                 "export STEPSIM_RUNNER=$n\n"
@@ -368,7 +375,7 @@ const char ss_sandbox_start[] =
 
 const struct ss_sandbox_program ss_sandbox_programs[] = {
     {launchers, launcher_text},  {runners, runner_text},
-    {remotes, remote_text},      {"sbatch salloc", sbatch_text},
+    {remotes, remote_text},      {"sbatch qsub", sbatch_text},
     {"sh dash", sh_text},        {"sleep sync wait clear", nothing_text},
     {"hostname", hostname_text}, {"whoami", user_text},
     {"nproc", cores_text},       {"tee", tee_text},

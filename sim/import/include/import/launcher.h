@@ -72,3 +72,10 @@ void ss_launcher_cards(const struct ss_words *words, size_t from, size_t end,
  * SS_ERR_NOMEM. */
 int ss_launch_lines(const char *text, const char *script, const struct ss_cluster *cluster,
                     struct ss_notes *notes, struct ss_error *err);
+/* What a script asks PBS for; 0: it does not tell. */
+struct ss_pbs {
+    int nodes, gpus, tasks; /* nodes, GPUs of a node, processes of a node */
+    int lines;              /* lines for a node in the file of hosts */
+};
+/* launcher_pbs.c: reads a list, "select=4:ngpus=8:mpiprocs=8,walltime=2:00", "nodes=4:ppn=8", "rt_F=4", up to a blank. What it does not tell stays. */
+void ss_pbs_list(const char *list, struct ss_pbs *out);
