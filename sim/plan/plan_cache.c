@@ -34,9 +34,9 @@ static int is_kept(const struct ss_plan_builder *b)
     return is_usual(b) && !b->plan->experts;
 }
 
-/* Mixes in what is read of the machine: its props, and what collectives make of them. Of the stack, groups read one prop and
- * collectives what `net` has; a dispatcher has no part in a plan without experts. A platform with routes one by one is known by its
- * address. */
+/* Mixes in what is read of the machine: its props, and what collectives make of them. Of the stack groups ask whether its NCCL has PAT,
+ * which takes members on three nodes or more; a dispatcher has no part in a plan without experts. A platform with routes one by one
+ * is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;
@@ -51,8 +51,8 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
     net.library = NULL;
     net.dispatch_sms = net.dispatch_rate = net.dispatch_rate_beside = net.dispatch_kernels = 0;
     net.dispatch_rounds = net.combine_rounds = 0;
+    net.pat = net.pat && ss_platform_nodes(p) > 2;
     ss_cache_mix_bytes(key, &net, sizeof net);
-    ss_cache_mix(key, ss_bits_of(b->plan->stack->nccl_pat));
 }
 
 /* Makes the key over all that is read on the way to classes, or to groups: the whole job, without the parts
@@ -73,7 +73,8 @@ static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
         memset(&job.moe, 0, sizeof job.moe);
     memset(job.stack, 0, sizeof job.stack);
     job.spread = 0;
-    job.dp.grad_reduce_fp32 = 0;
+    memset(&job.optimizer, 0, sizeof job.optimizer);
+    job.dp.grad_reduce_fp32 = job.dp.overlap_grad_reduce = job.dp.overlap_param_gather = 0;
     if (job.cp == 1) { /* nobody sends keys and values */
         memset(&job.cp_comm_type, 0, sizeof job.cp_comm_type);
         memset(&job.attention, 0, sizeof job.attention);
