@@ -3,6 +3,7 @@
  * that take part. */
 #include <assert.h>
 
+#include "base/arena.h"
 #include "base/base.h"
 #include "base/stats.h"
 #include "plan/matrix.h"
@@ -17,7 +18,7 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
         return ss_nomem(err);
     c = &plan->collectives[plan->ncollectives];
     memset(c, 0, sizeof *c);
-    *index = plan->ncollectives++; /* from here on ss_plan_free releases it */
+    *index = plan->ncollectives++;
     ss_copy(c->name, sizeof c->name, spec->name);
     c->role = spec->role;
     c->label = ss_comm_facts(spec->comm)->label;
@@ -27,8 +28,12 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     c->sm_share = spec->sm_share;
     const size_t flows = (size_t)nflows * sizeof *c->phases[0].flows,
                  ints = (size_t)nmembers * sizeof *c->members;
-    c->phases = ss_calloc(1, sizeof *c->phases + flows + ints); /* flows and members lie behind the phase */
+    struct ss_arena arena = {plan->parts};
+    c->phases = ss_arena_take(&arena, sizeof *c->phases + flows + ints,
+                              _Alignof(struct ss_flow_phase)); /* flows and members lie behind the phase */
+    plan->parts = arena.blocks;
     SS_NEED(c->phases, err);
+    *c->phases = (struct ss_flow_phase){0};
     c->nphases = 1;
     c->phases[0].latency = spec->seconds;
     c->phases[0].flows = nflows ? (struct ss_flow *)(c->phases + 1) : NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
 #include "base/base.h"
 #include "layers/flops.h"
 #include "plan/matrix.h"
@@ -431,8 +432,7 @@ void ss_plan_free(struct ss_plan *plan)
         free(plan->classes[c].post);
         free(plan->classes[c].after);
     }
-    for (int i = 0; i < plan->ncollectives; i++)
-        free(plan->collectives[i].phases);
+    ss_arena_free(&(struct ss_arena){plan->parts});
     ss_plan_sites_free(plan->sites);
     free(plan->places);
     free(plan->classes);

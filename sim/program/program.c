@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/program.h"
 
+#include "base/arena.h"
 #include "base/base.h"
 #include "program/program_internal.h"
 
@@ -51,8 +52,9 @@ void ss_program_free(struct ss_program *p)
             p->templates[i].events >= p->events + p->nevents)
             free(p->templates[i].events);
     free(p->events);
-    for (int i = 0; p->collectives && i < p->ncollectives; i++)
+    for (int i = 0; p->collectives && !p->parts && i < p->ncollectives; i++)
         free_collective(&p->collectives[i]);
+    ss_arena_free(&(struct ss_arena){p->parts});
     for (int i = 0; p->classes && i < p->nclasses; i++)
         free(p->classes[i].slots);
     free(p->links);

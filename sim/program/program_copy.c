@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts that a program copies from its plan: links, paths, collectives, classes without slots. */
+#include "base/arena.h"
 #include "base/base.h"
 #include "program/program_internal.h"
 #include "stepsim/plan.h"
 
-int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out)
+static void *copy(struct ss_arena *arena, const void *of, size_t n, size_t align)
 {
+    void *to = ss_arena_take(arena, n, align);
+
+    return to && n ? memcpy(to, of, n) : to;
+}
+
+int ss_program_collective_copy(struct ss_program *p, const struct ss_collective *in,
+                               struct ss_collective *out)
+{
+    struct ss_arena arena = {p->parts};
+    const size_t phases = (size_t)in->nphases * sizeof *in->phases,
+                 members = (size_t)in->nmembers * sizeof *in->members;
+
     *out = *in;
-    out->members = malloc(((size_t)in->nmembers + 1) * sizeof *out->members);
-    out->phases = ss_calloc((size_t)in->nphases, sizeof *out->phases);
-    if (!out->members || !out->phases) {
-        out->nphases = 0;
-        return SS_ERR_NOMEM;
+    out->phases = copy(&arena, in->phases, phases, _Alignof(struct ss_flow_phase));
+    out->members = copy(&arena, in->members, members, _Alignof(int));
+    bool whole = out->phases && out->members;
+    for (int i = 0; whole && i < in->nphases; i++) {
+        const size_t flows = (size_t)in->phases[i].nflows * sizeof *in->phases->flows;
+        out->phases[i].flows = copy(&arena, in->phases[i].flows, flows, _Alignof(struct ss_flow));
+        whole = out->phases[i].flows != NULL;
     }
-    if (in->nmembers)
-        memcpy(out->members, in->members, (size_t)in->nmembers * sizeof *out->members);
-    for (int i = 0; i < in->nphases; i++) {
-        size_t n = (size_t)in->phases[i].nflows;
-        out->phases[i] = in->phases[i];
-        out->phases[i].flows = malloc((n + 1) * sizeof *out->phases[i].flows);
-        if (!out->phases[i].flows)
-            return SS_ERR_NOMEM;
-        if (n)
-            memcpy(out->phases[i].flows, in->phases[i].flows, n * sizeof *out->phases[i].flows);
-    }
-    return SS_OK;
+    p->parts = arena.blocks;
+    return whole ? SS_OK : SS_ERR_NOMEM;
 }
 
 static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err)
@@ -42,11 +47,9 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
     p->npaths = plan->npaths;
     p->nclasses = plan->nclasses;
     for (; p->ncollectives < plan->ncollectives; p->ncollectives++)
-        if (ss_program_collective_copy(&plan->collectives[p->ncollectives],
-                                       &p->collectives[p->ncollectives])) {
-            p->ncollectives++; /* so that its parts are freed */
-            return ss_nomem(err);
-        }
+        SS_NEED(!ss_program_collective_copy(p, &plan->collectives[p->ncollectives],
+                                            &p->collectives[p->ncollectives]),
+                err);
     const struct ss_schedule *s = plan->schedule;
     snprintf(p->name, sizeof p->name, "%.24s-p%d-v%d-m%d", s->name, s->stages, s->chunks,
              s->microbatches + s->loop_more * s->loop_step);

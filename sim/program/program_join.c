@@ -114,7 +114,7 @@ static int join_collectives(const struct ss_program_part *part, const struct off
 
     for (int i = 0; i < in->ncollectives; i++) {
         struct ss_collective *c = &out->collectives[o->collective + i];
-        SS_NEED(!ss_program_collective_copy(&in->collectives[i], c), err);
+        SS_NEED(!ss_program_collective_copy(out, &in->collectives[i], c), err);
         for (int m = 0; m < c->nmembers; m++)
             c->members[m] += o->class;
         for (int k = 0; k < c->nphases; k++)

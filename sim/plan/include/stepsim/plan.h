@@ -208,6 +208,7 @@ struct ss_plan {
     struct ss_path *paths;
     int ncollectives;
     struct ss_collective *collectives;
+    struct ss_arena_block *parts; /* phases, flows and members of the collectives */
     int np2p;
     struct ss_p2p_path *p2p;
     struct ss_share shares[SS_COMM_COUNT]; /* [comm]: of collectives inside layers */

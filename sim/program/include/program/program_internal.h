@@ -44,8 +44,9 @@ struct ss_plan;
 int ss_program_build_beside(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
                             struct ss_error *err);
 
-/* A copy of a collective, to be freed with the program that has it, also after SS_ERR_NOMEM. */
-int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out);
+/* A copy of a collective, whose parts are freed with the program. */
+int ss_program_collective_copy(struct ss_program *p, const struct ss_collective *in,
+                               struct ss_collective *out);
 
 /* ---- program_comm.c: who sends what to whom, slot by slot of one pipeline rank ---- */
 

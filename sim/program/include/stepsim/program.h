@@ -131,6 +131,8 @@ struct ss_program {
     /* [nevents]: events of the templates that point into it; other templates have their own */
     struct ss_event *events;
     size_t nevents;
+    struct ss_arena_block
+        *parts; /* of collectives that were copied; those of other programs have their own */
 };
 
 struct ss_plan;
