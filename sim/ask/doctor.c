@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -289,10 +290,10 @@ int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_er
               out);
         return ss_report_done(out, err);
     }
-    json_t *document = ss_json_document("doctor"), *checks = json_array();
+    struct ss_json *document = ss_json_document("doctor"), *checks = ss_json_begin_list();
     for (int i = 0; i < d->n; i++)
-        ss_json_append(checks, SS_OBJECT(SS_SAME(&d->check[i], name), SS_TRUTH(&d->check[i], ok),
-                                         SS_TRUTH(&d->check[i], needed), SS_SAME(&d->check[i], text)));
+        SS_ITEM(checks, SS_OBJECT(SS_SAME(&d->check[i], name), SS_TRUTH(&d->check[i], ok),
+                                  SS_TRUTH(&d->check[i], needed), SS_SAME(&d->check[i], text)));
     SS_PUT(document, SS_TRUTH(d, healthy), SS_KEY("checks", checks));
     return ss_json_write(document, out, err);
 }

@@ -27,20 +27,23 @@ static void fill_row(struct ss_row *r, const struct ss_capacity *c, const struct
     ss_row_metrics(r, &p->summary);
 }
 
-static json_t *points_array(const struct ss_capacity *c)
+static struct ss_json *points_array(const struct ss_capacity *c)
 {
-    json_t *list = json_array();
+    struct ss_json *list = ss_json_begin_list();
 
     for (int i = 0; i < c->npoints; i++) {
         struct ss_row r = {0};
         fill_row(&r, c, &c->points[i]);
-        ss_json_append(list, ss_json_object(r.at));
+        for (size_t k = r.n; k-- > 3;) /* it is among the metrics, too */
+            if (!strcmp(r.at[k].key, "gpus"))
+                r.at[k].cell = SS_NO_CELL;
+        SS_ITEM(list, ss_json_object(r.at));
     }
     return list;
 }
 
 /* What a plan takes of a platform. */
-static json_t *inputs_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)
+static struct ss_json *inputs_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)
 {
     return SS_OBJECT(
         SS_SAME(c, model), SS_SAME(k, platform), SS_SAME(k, card), SS_KEY("global_batch", c->asked_batch),
@@ -51,7 +54,7 @@ static json_t *inputs_object(const struct ss_capacity *c, const struct ss_capaci
         SS_KEY("storage_bytes_s_node", k->storage), SS_KEY("rack_nodes", k->rack));
 }
 
-static json_t *platform_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)
+static struct ss_json *platform_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)
 {
     static const char *const looks[] = {"listed", "every", "layouts"};
 
@@ -63,19 +66,19 @@ static json_t *platform_object(const struct ss_capacity *c, const struct ss_capa
                      SS_KEY("inputs", inputs_object(c, k)));
 }
 
-static json_t *platforms_array(const struct ss_capacity *c)
+static struct ss_json *platforms_array(const struct ss_capacity *c)
 {
-    json_t *list = json_array();
+    struct ss_json *list = ss_json_begin_list();
 
     for (int k = 0; k < c->nclusters; k++)
-        ss_json_append(list, platform_object(c, &c->clusters[k]));
+        SS_ITEM(list, platform_object(c, &c->clusters[k]));
     return list;
 }
 
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
     const struct ss_capacity_cluster *k = &c->clusters[0];
-    json_t *root = ss_json_document("capacity");
+    struct ss_json *root = ss_json_document("capacity");
 
     SS_PUT(root, SS_SAME(c, tokens), SS_KEY("deadline_days", ss_known(c->deadline_s / 86400)),
            SS_KEY("budget_usd", ss_known(c->budget_usd)), SS_KEY("chosen", ss_cell_index(k->chosen)),

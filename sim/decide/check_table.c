@@ -35,7 +35,7 @@ struct table {
     const struct ss_scenario_options *how;
     struct ss_csv *csv;
     struct ss_checked *check; /* check of the present row */
-    json_t *rows;             /* rows of the JSON document, NULL for text */
+    struct ss_json *rows;     /* rows of the JSON document, NULL for text */
     struct ss_grid grid;      /* rows of the text */
     int status;               /* exit status of the worst row */
 };
@@ -140,7 +140,7 @@ static int put_row(struct table *t, const char *name, const struct ss_error *why
                SS_KEY_IF(why, "reason", why->message));
         if (!why)
             ss_check_row(c, &r);
-        ss_json_append(t->rows, ss_json_object(r.at));
+        SS_ITEM(t->rows, ss_json_object(r.at));
         return SS_OK;
     }
     SS_ADD(&r, SS_KEY("row", name));
@@ -208,7 +208,7 @@ int ss_check_table(const struct ss_request *job, const char *csv, const struct s
     SS_TRY(ss_csv_load(csv, &t.csv, err));
     ss_grid_begin(&t.grid, columns, SS_ARRAY_LEN(columns));
     t.check = ss_calloc(1, sizeof *t.check);
-    t.rows = form == SS_CHECK_JSON ? json_array() : NULL;
+    t.rows = form == SS_CHECK_JSON ? ss_json_begin_list() : NULL;
     int rc = t.check ? SS_OK : ss_nomem(err);
     for (size_t i = 0; i < ss_csv_rows(t.csv) && !rc; i++)
         rc = check_row(&t, i, err);
@@ -216,7 +216,7 @@ int ss_check_table(const struct ss_request *job, const char *csv, const struct s
     if (t.rows && rc)
         ss_json_free(t.rows);
     if (t.rows && !rc) {
-        json_t *root = ss_json_document("check");
+        struct ss_json *root = ss_json_document("check");
         SS_PUT(root, SS_KEY("rows", t.rows), SS_KEY("exit_status", t.status));
         rc = ss_json_write(root, out, err);
     } else if (!rc) {

@@ -22,7 +22,7 @@ static const char *unit_of(int told)
 
 /* ---- rows ---- */
 
-static json_t *figure_object(const void *row)
+static struct ss_json *figure_object(const void *row)
 {
     const struct ss_check_figure *f = row;
 
@@ -32,7 +32,7 @@ static json_t *figure_object(const void *row)
                      SS_KEY("measured_over_predicted_pct", 100 * (f->measured / f->predicted - 1)));
 }
 
-static json_t *suspect_object(const void *row)
+static struct ss_json *suspect_object(const void *row)
 {
     const struct ss_suspect *s = row;
 
@@ -41,7 +41,7 @@ static json_t *suspect_object(const void *row)
                      SS_TRUTH(s, explains), SS_SAME(s, next));
 }
 
-static json_t *advice_object(const void *row)
+static struct ss_json *advice_object(const void *row)
 {
     const struct ss_advice *a = row;
 
@@ -226,7 +226,7 @@ static int write_text(const struct ss_checked *c, const struct ss_run *run, int 
 
 /* ---- JSON ---- */
 
-static json_t *log_object(const struct ss_measurement *m)
+static struct ss_json *log_object(const struct ss_measurement *m)
 {
     return SS_OBJECT(SS_SAME(m, file), SS_KEY("logger", ss_logger_name(m->logger)), SS_SAME(m, iterations),
                      SS_SAME(m, used), SS_TRUTH(m, whole_run), SS_KEY("spread_pct", 100 * m->spread),
@@ -238,7 +238,7 @@ static int write_json(const struct ss_checked *c, const struct ss_run *run, FILE
     const struct ss_explanation *x = &c->help;
     struct ss_notes warnings = {0};
     struct ss_row r = {0};
-    json_t *root = ss_json_document("check");
+    struct ss_json *root = ss_json_document("check");
     int rc = ss_side_warn(run, &warnings, err);
 
     ss_check_row(c, &r);

@@ -266,27 +266,27 @@ static const char *const keys[SS_CONTRAST_TABLES] = {"breakdown_ms", "kernels_ms
 static const double scales[SS_CONTRAST_TABLES] = {1e3, 1e3, 1 / SS_MIB};
 
 /* Adds the rows of a side. Where `less` is a side, the rows have the differences to it. */
-static void add_table(json_t *o, const struct ss_contrast *c, int table, int of, int less)
+static void add_table(struct ss_json *o, const struct ss_contrast *c, int table, int of, int less)
 {
     struct ss_contrast_row row;
-    json_t *rows = json_object();
+    struct ss_json *rows = ss_json_begin_object();
 
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
         SS_PUT(rows, SS_KEY(row.key, scales[table] * (row.value[of] - (less < 0 ? 0 : row.value[less]))));
     SS_PUT(o, SS_KEY(keys[table], rows));
 }
 
-static void add_tables(json_t *o, const struct ss_contrast *c, int of, int less)
+static void add_tables(struct ss_json *o, const struct ss_contrast *c, int of, int less)
 {
     for (int table = 0; table < SS_CONTRAST_TABLES; table++)
         if (ss_contrast_has(&c->side[of], table) && (less < 0 || ss_contrast_has(&c->side[less], table)))
             add_table(o, c, table, of, less);
 }
 
-static json_t *side_object(const struct ss_contrast *c, int i)
+static struct ss_json *side_object(const struct ss_contrast *c, int i)
 {
     const struct ss_side *s = &c->side[i];
-    json_t *o = SS_OBJECT(SS_SAME(s, name));
+    struct ss_json *o = SS_OBJECT(SS_SAME(s, name));
 
     ss_json_verdict(o, &s->summary);
     if (s->summary.outcome == SS_OUTCOME_REFUSED)
@@ -299,11 +299,11 @@ static json_t *side_object(const struct ss_contrast *c, int i)
     return o;
 }
 
-static json_t *difference_object(const struct ss_contrast *c, int i)
+static struct ss_json *difference_object(const struct ss_contrast *c, int i)
 {
     const struct ss_apart *a = &c->apart[i];
-    json_t *o = SS_OBJECT(SS_KEY("side", i), SS_SAME(a, faster_pct), SS_SAME(a, least_pct),
-                          SS_KEY("apart", ss_apart_cell(a)), SS_KEY("apart_by", a->why));
+    struct ss_json *o = SS_OBJECT(SS_KEY("side", i), SS_SAME(a, faster_pct), SS_SAME(a, least_pct),
+                                  SS_KEY("apart", ss_apart_cell(a)), SS_KEY("apart_by", a->why));
 
     add_tables(o, c, i, 0);
     return o;
@@ -311,12 +311,13 @@ static json_t *difference_object(const struct ss_contrast *c, int i)
 
 static int contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("compare"), *sides = json_array(), *differences = json_array();
+    struct ss_json *root = ss_json_document("compare"), *sides = ss_json_begin_list(),
+                   *differences = ss_json_begin_list();
 
     for (int i = 0; i < c->n; i++)
-        ss_json_append(sides, side_object(c, i));
+        SS_ITEM(sides, side_object(c, i));
     for (int i = 1; i < c->n; i++)
-        ss_json_append(differences, difference_object(c, i));
+        SS_ITEM(differences, difference_object(c, i));
     SS_PUT(root, SS_KEY("sides", sides), SS_KEY("differences", differences));
     return ss_json_write(root, out, err);
 }

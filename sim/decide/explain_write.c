@@ -219,9 +219,9 @@ static int write_text(const struct ss_explanation *x, const struct ss_run *run, 
 
 /* ---- JSON ---- */
 
-static json_t *advice_object(const struct ss_explanation *x, const struct ss_advice *a)
+static struct ss_json *advice_object(const struct ss_explanation *x, const struct ss_advice *a)
 {
-    json_t *o =
+    struct ss_json *o =
         SS_OBJECT(SS_SAME(a, change), SS_SAME(a, note),
                   SS_KEY("time_pct", 100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1)),
                   SS_KEY("apart", ss_apart_cell(&a->apart)));
@@ -231,21 +231,21 @@ static json_t *advice_object(const struct ss_explanation *x, const struct ss_adv
     return o;
 }
 
-static json_t *change_object(const struct ss_explanation *x, const struct ss_advice *a)
+static struct ss_json *change_object(const struct ss_explanation *x, const struct ss_advice *a)
 {
-    return a->change[0] ? advice_object(x, a) : json_null();
+    return a->change[0] ? advice_object(x, a) : ss_json_null();
 }
 
-json_t *ss_advice_array(const struct ss_explanation *x)
+struct ss_json *ss_advice_array(const struct ss_explanation *x)
 {
-    json_t *advice = json_array();
+    struct ss_json *advice = ss_json_begin_list();
 
     for (int i = 0; i < x->nadvice; i++)
-        ss_json_append(advice, advice_object(x, &x->advice[i]));
+        SS_ITEM(advice, advice_object(x, &x->advice[i]));
     return advice;
 }
 
-json_t *ss_advice_together(const struct ss_explanation *x)
+struct ss_json *ss_advice_together(const struct ss_explanation *x)
 {
     return change_object(x, &x->together);
 }
@@ -254,7 +254,7 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
                       struct ss_error *err)
 {
     struct ss_notes warnings = {0};
-    json_t *root = ss_json_document("explain");
+    struct ss_json *root = ss_json_document("explain");
     int rc = ss_side_warn(run, &warnings, err);
 
     ss_json_verdict(root, &x->side.summary);

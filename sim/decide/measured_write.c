@@ -166,17 +166,17 @@ static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *e
 
 /* ---- JSON, CSV ---- */
 
-static json_t *times_object(const struct ss_gpu_time *t)
+static struct ss_json *times_object(const struct ss_gpu_time *t)
 {
     return SS_OBJECT(SS_KEY("exposed_ms", 1e3 * t->exposed), SS_KEY("hidden_ms", 1e3 * t->hidden),
                      SS_SAME(t, calls));
 }
 
-static json_t *trace_object(const struct ss_measured *m)
+static struct ss_json *trace_object(const struct ss_measured *m)
 {
     static const char *const by[] = {"steps", "period", "whole"};
     const struct ss_kineto *t = &m->trace;
-    json_t *works = json_object(), *labels = json_object();
+    struct ss_json *works = ss_json_begin_object(), *labels = ss_json_begin_object();
 
     for (int w = 0; w < SS_GPU_WORK_COUNT; w++)
         SS_PUT(works, SS_KEY(ss_gpu_work_key(w), times_object(&t->work[w])));
@@ -195,10 +195,10 @@ static json_t *trace_object(const struct ss_measured *m)
 
 static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("compare"), *terms = json_object();
+    struct ss_json *root = ss_json_document("compare"), *terms = ss_json_begin_object();
 
     for (int t = 0; t < SS_REAL_COUNT; t++) {
-        json_t *o =
+        struct ss_json *o =
             SS_OBJECT(SS_KEY("measured_ms", 1e3 * m->measured[t]),
                       SS_KEY("predicted_ms", 1e3 * m->predicted[t]), SS_KEY("more_ms", 1e3 * more_of(m, t)));
         if (is_transfer(t))

@@ -259,7 +259,7 @@ static int write_text(const struct ss_find_result *f, int top, const struct ss_d
     return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
-static json_t *point_object(const void *row)
+static struct ss_json *point_object(const void *row)
 {
     const struct ss_find_point *p = row;
     struct ss_row r = {0};
@@ -268,7 +268,7 @@ static json_t *point_object(const void *row)
     return ss_json_object(r.at);
 }
 
-static json_t *group_object(const void *row)
+static struct ss_json *group_object(const void *row)
 {
     const struct ss_find_group *g = row;
     return SS_OBJECT(SS_SAME(g, flags), SS_SAME(g, nodes), SS_SAME(g, gpus), SS_SAME(g, work),
@@ -278,7 +278,7 @@ static json_t *group_object(const void *row)
                      SS_KEY_IF(g->confirmed_s > 0, "confirmed_ms", 1e3 * g->confirmed_s));
 }
 
-static json_t *rule_object(const void *row)
+static struct ss_json *rule_object(const void *row)
 {
     const struct ss_find_rule *r = row;
     return SS_OBJECT(SS_KEY("code", ss_status_name(r->code)), SS_SAME(r, flags), SS_SAME(r, example),
@@ -287,7 +287,7 @@ static json_t *rule_object(const void *row)
 
 static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("search");
+    struct ss_json *root = ss_json_document("search");
     SS_PUT(root, SS_KEY_IF(f->premises[0], "premises", f->premises),
            SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
            SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),

@@ -66,16 +66,15 @@ static int write_text(const struct ss_sharing *x, const struct ss_display *view,
 
 static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("share"), *jobs = json_array(), *limit = json_null();
+    struct ss_json *root = ss_json_document("share"), *jobs = ss_json_begin_list(), *limit = ss_json_null();
 
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
-        ss_json_append(jobs,
-                       SS_OBJECT(SS_SAME(s, name), SS_SAME(s, nodes), SS_SAME(s, gpus),
-                                 SS_KEY("alone_ms", 1e3 * s->alone), SS_KEY("beside_ms", 1e3 * s->beside),
-                                 SS_KEY("least_ms", 1e3 * s->least), SS_KEY("most_ms", 1e3 * s->most),
-                                 SS_KEY("slower_pct", slower_pct(s, s->beside)), SS_SAME(s, iterations),
-                                 SS_KEY("limit_use", x->limit.use[j])));
+        SS_ITEM(jobs, SS_OBJECT(SS_SAME(s, name), SS_SAME(s, nodes), SS_SAME(s, gpus),
+                                SS_KEY("alone_ms", 1e3 * s->alone), SS_KEY("beside_ms", 1e3 * s->beside),
+                                SS_KEY("least_ms", 1e3 * s->least), SS_KEY("most_ms", 1e3 * s->most),
+                                SS_KEY("slower_pct", slower_pct(s, s->beside)), SS_SAME(s, iterations),
+                                SS_KEY("limit_use", x->limit.use[j])));
     }
     if (x->limit.name[0])
         limit = SS_OBJECT(SS_SAME(&x->limit, name), SS_KEY("bandwidth_gbps", x->limit.bandwidth / 1e9));

@@ -168,17 +168,17 @@ int ss_text_kernels(const struct ss_run *run, const struct ss_display *view, FIL
 
 /* ---- JSON ---- */
 
-static void add_row(json_t *rows, const char *part, int label, double seconds)
+static void add_row(struct ss_json *rows, const char *part, int label, double seconds)
 {
-    ss_json_append(rows, SS_OBJECT(SS_KEY("part", part), SS_KEY("label", ss_label_name(label)),
-                                   SS_KEY("ms", 1e3 * seconds)));
+    SS_ITEM(rows, SS_OBJECT(SS_KEY("part", part), SS_KEY("label", ss_label_name(label)),
+                            SS_KEY("ms", 1e3 * seconds)));
 }
 
-static json_t *rows_of(const struct ss_run *run)
+static struct ss_json *rows_of(const struct ss_run *run)
 {
     const struct ss_compute_stage *s = critical(run);
     const double *labels = run->result->stages[run->result->critical_stage].breakdown;
-    json_t *rows = json_array();
+    struct ss_json *rows = ss_json_begin_list();
 
     for (int i = 0; i < SS_PARTS; i++) {
         if (s->compute[i] > 0)
@@ -194,9 +194,9 @@ static json_t *rows_of(const struct ss_run *run)
     return rows;
 }
 
-static json_t *launches_of(const struct ss_compute_stage *s)
+static struct ss_json *launches_of(const struct ss_compute_stage *s)
 {
-    json_t *by = json_object();
+    struct ss_json *by = ss_json_begin_object();
 
     for (int i = 0; i < SS_LAUNCHES; i++)
         if (s->launches[i] > 0)
@@ -204,7 +204,7 @@ static json_t *launches_of(const struct ss_compute_stage *s)
     return by;
 }
 
-static json_t *kernel_of(const void *use)
+static struct ss_json *kernel_of(const void *use)
 {
     const struct ss_kernel_use *u = use;
 
@@ -216,9 +216,9 @@ static json_t *kernel_of(const void *use)
                      SS_KEY("hbm_share", u->bytes_share), SS_KEY("bound", ss_kernel_bound(u)));
 }
 
-static json_t *stage_of(const struct ss_compute_stage *s, int stage)
+static struct ss_json *stage_of(const struct ss_compute_stage *s, int stage)
 {
-    json_t *parts = json_object();
+    struct ss_json *parts = ss_json_begin_object();
 
     for (int i = 0; i < SS_PARTS; i++)
         if (s->compute[i] + s->recompute[i] > 0)
@@ -226,13 +226,13 @@ static json_t *stage_of(const struct ss_compute_stage *s, int stage)
     return SS_OBJECT(SS_KEY("stage", stage), SS_KEY("parts_ms", parts));
 }
 
-json_t *ss_json_compute(const struct ss_run *run)
+struct ss_json *ss_json_compute(const struct ss_run *run)
 {
     const struct ss_compute *c = run->compute;
-    json_t *stages = json_array(), *more = json_object();
+    struct ss_json *stages = ss_json_begin_list(), *more = ss_json_begin_object();
 
     for (int s = 0; s < c->nstages; s++)
-        ss_json_append(stages, stage_of(&c->stages[s], s));
+        SS_ITEM(stages, stage_of(&c->stages[s], s));
     for (int i = 0; i < SS_PARTS; i++)
         if (c->more[i] != 0)
             SS_PUT(more, SS_KEY(ss_part_key(i), 100 * c->more[i]));

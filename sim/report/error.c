@@ -4,7 +4,7 @@
 
 int ss_report_error(const struct ss_error *e, FILE *out)
 {
-    json_t *document = ss_json_document(NULL);
+    struct ss_json *document = ss_json_document(NULL);
 
     SS_PUT(document, SS_KEY_IF(ss_status_refuses(e->code), "verdict", ss_outcome_word(SS_OUTCOME_REFUSED)),
            SS_KEY("error",
@@ -16,10 +16,10 @@ int ss_report_error(const struct ss_error *e, FILE *out)
 
 int ss_report_checked(const char *command, int n, const char *const *names, FILE *out, struct ss_error *err)
 {
-    json_t *document = ss_json_document(command), *files = json_array();
+    struct ss_json *document = ss_json_document(command), *files = ss_json_begin_list();
 
     for (int i = 0; i < n; i++)
-        ss_json_append(files, SS_OBJECT(SS_KEY("file", names[i]), SS_KEY("ok", (bool)1)));
+        SS_ITEM(files, SS_OBJECT(SS_KEY("file", names[i]), SS_KEY("ok", (bool)1)));
     SS_PUT(document, SS_KEY("checked", files));
     return ss_json_write(document, out, err);
 }

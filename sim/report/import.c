@@ -149,15 +149,15 @@ static int write_text(const struct ss_request *r, const struct ss_notes *assumed
     return rc;
 }
 
-static json_t *flag_object(const struct ss_request *r, const struct told *t)
+static struct ss_json *flag_object(const struct ss_request *r, const struct told *t)
 {
-    json_t *values = json_array();
+    struct ss_json *values = ss_json_begin_list();
     const char *file = r->place[r->word[t->at].place].file, *equal = strchr(r->word[t->at].text, '=');
 
     if (equal)
-        ss_json_append(values, ss_json_string(equal + 1));
+        SS_ITEM(values, equal + 1);
     for (size_t i = t->at + 1; i < t->at + t->n; i++)
-        ss_json_append(values, ss_json_string(r->word[i].text));
+        SS_ITEM(values, r->word[i].text);
     return SS_OBJECT(SS_KEY("flag", t->name), SS_KEY("values", values), SS_KEY_IF(file, "file", file),
                      SS_KEY_IF(file && r->word[t->at].line > 0, "line", r->word[t->at].line),
                      SS_KEY_IF(t->effect != SS_FLAG_IS_READ && t->why, "why", t->why));
@@ -166,19 +166,19 @@ static json_t *flag_object(const struct ss_request *r, const struct told *t)
 static int write_json(const struct ss_request *r, const struct ss_notes *assumed, FILE *out,
                       struct ss_error *err)
 {
-    json_t *o = ss_json_document("import"), *flags = json_array(), *ignored = json_array(),
-           *refused = json_array();
+    struct ss_json *o = ss_json_document("import"), *flags = ss_json_begin_list(),
+                   *ignored = ss_json_begin_list(), *refused = ss_json_begin_list();
 
     for (size_t i = 0; i < r->n;) {
         struct told t = told_at(r, i);
-        ss_json_append(is_refused(&t)                          ? refused
-                       : t.effect == SS_FLAG_IS_WITHOUT_EFFECT ? ignored
-                                                               : flags,
-                       flag_object(r, &t));
+        SS_ITEM(is_refused(&t)                          ? refused
+                : t.effect == SS_FLAG_IS_WITHOUT_EFFECT ? ignored
+                                                        : flags,
+                flag_object(r, &t));
         i += t.n;
     }
     for (unsigned long i = 0; i < r->ignored.n; i++)
-        ss_json_append(ignored, SS_OBJECT(SS_KEY("text", r->ignored.text[i])));
+        SS_ITEM(ignored, SS_OBJECT(SS_KEY("text", r->ignored.text[i])));
     SS_PUT(o, SS_KEY("flags", flags), SS_KEY("assumed", ss_json_notes(assumed)), SS_KEY("ignored", ignored),
            SS_KEY("refused", refused));
     return ss_json_write(o, out, err);

@@ -6,10 +6,10 @@
 #include "stepsim/assumed.h"
 #include "stepsim/request.h"
 
-static json_t *stage_memory(const void *stage)
+static struct ss_json *stage_memory(const void *stage)
 {
     const struct ss_stage_result *s = stage;
-    json_t *o = SS_OBJECT(SS_SAME(s, stage));
+    struct ss_json *o = SS_OBJECT(SS_SAME(s, stage));
 
     for (int m = 0; m < SS_MEM_COUNT; m++) {
         char key[48];
@@ -23,12 +23,12 @@ static json_t *stage_memory(const void *stage)
     return o;
 }
 
-json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt)
+struct ss_json *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt)
 {
     const struct ss_result *r = run->result;
     const struct ss_summary *u = &run->summary;
     const int measured = opt->measured_bytes > 0;
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
 
     ss_json_metrics(o, SS_IN_MEMORY, u);
     SS_PUT(o, SS_KEY("band_like", u->memory_like), SS_SAME(r, peak_stage),
@@ -40,7 +40,7 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
     return o;
 }
 
-static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_report_options *opt)
+static void add_rates(struct ss_json *o, const struct ss_summary *u, const struct ss_report_options *opt)
 {
     const int measured = opt->measured_s > 0;
 
@@ -51,24 +51,24 @@ static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_rep
            SS_KEY_IF(measured, "error_pct", ss_error_pct(u->iteration_s, opt->measured_s)));
 }
 
-static void put_labels(json_t *o, const double *seconds)
+static void put_labels(struct ss_json *o, const double *seconds)
 {
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         SS_PUT(o, SS_KEY(ss_label_name(l), 1e3 * seconds[l]));
 }
 
-static json_t *stage_labels(const void *stage)
+static struct ss_json *stage_labels(const void *stage)
 {
     const struct ss_stage_result *s = stage;
-    json_t *o = SS_OBJECT(SS_SAME(s, stage));
+    struct ss_json *o = SS_OBJECT(SS_SAME(s, stage));
 
     put_labels(o, s->breakdown);
     return o;
 }
 
-static void add_breakdown(json_t *o, const struct ss_result *r)
+static void add_breakdown(struct ss_json *o, const struct ss_result *r)
 {
-    json_t *timers = json_object();
+    struct ss_json *timers = ss_json_begin_object();
 
     for (int i = 0; i < r->ntimers; i++)
         SS_PUT(timers, SS_KEY(r->timers[i].name, 1e3 * r->timers[i].seconds));
@@ -80,7 +80,7 @@ static void add_breakdown(json_t *o, const struct ss_result *r)
 
 #define LINKS_SHOWN 10
 
-static json_t *link_object(const void *use)
+static struct ss_json *link_object(const void *use)
 {
     const struct ss_link_use *u = use;
 
@@ -88,26 +88,26 @@ static json_t *link_object(const void *use)
                      SS_SAME(u, alike), SS_SAME(u, bytes), SS_SAME(u, utilisation), SS_SAME(u, busy));
 }
 
-static json_t *interval(struct ss_interval in)
+static struct ss_json *interval(struct ss_interval in)
 {
     return SS_OBJECT(SS_KEY("low", 1e3 * in.low), SS_KEY("high", 1e3 * in.high));
 }
 
-static json_t *spread_object(const struct ss_spread *s)
+static struct ss_json *spread_object(const struct ss_spread *s)
 {
-    json_t *ms = SS_OBJECT(
+    struct ss_json *ms = SS_OBJECT(
         SS_KEY("without", 1e3 * s->without), SS_KEY("mean", 1e3 * s->mean), SS_KEY("min", 1e3 * s->min),
         SS_KEY("p5", 1e3 * s->p5), SS_KEY("p25", 1e3 * s->p25), SS_KEY("p50", 1e3 * s->p50),
         SS_KEY("p75", 1e3 * s->p75), SS_KEY("p95", 1e3 * s->p95), SS_KEY("max", 1e3 * s->max));
-    json_t *in = SS_OBJECT(SS_KEY("mean", interval(s->mean_in)), SS_KEY("p5", interval(s->p5_in)),
-                           SS_KEY("p25", interval(s->p25_in)), SS_KEY("p50", interval(s->p50_in)),
-                           SS_KEY("p75", interval(s->p75_in)), SS_KEY("p95", interval(s->p95_in)));
+    struct ss_json *in = SS_OBJECT(SS_KEY("mean", interval(s->mean_in)), SS_KEY("p5", interval(s->p5_in)),
+                                   SS_KEY("p25", interval(s->p25_in)), SS_KEY("p50", interval(s->p50_in)),
+                                   SS_KEY("p75", interval(s->p75_in)), SS_KEY("p95", interval(s->p95_in)));
 
     return SS_OBJECT(SS_SAME(s, sigma), SS_SAME(s, seed), SS_SAME(s, replicas), SS_KEY("iteration_ms", ms),
                      SS_KEY("confidence_95_ms", in));
 }
 
-static json_t *sensitivity_object(const struct ss_result *r)
+static struct ss_json *sensitivity_object(const struct ss_result *r)
 {
     const struct ss_sensitivity *s = &r->sensitivity;
 
@@ -115,14 +115,13 @@ static json_t *sensitivity_object(const struct ss_result *r)
                      SS_KEY("relative", (s->high - s->low) / r->iteration_s));
 }
 
-static json_t *fixes_array(const struct ss_report_options *opt, double iteration_s)
+static struct ss_json *fixes_array(const struct ss_report_options *opt, double iteration_s)
 {
-    json_t *array = json_array();
+    struct ss_json *array = ss_json_begin_list();
 
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
-        ss_json_append(array,
-                       SS_OBJECT(SS_SAME(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)),
+        SS_ITEM(array, SS_OBJECT(SS_SAME(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)),
                                  SS_KEY("peak_mib", f->summary.peak_device / SS_MIB),
                                  SS_KEY("iteration_ms", 1e3 * f->summary.iteration_s),
                                  SS_KEY("cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1))));
@@ -130,13 +129,13 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
     return array;
 }
 
-static json_t *smallest_object(const struct ss_smallest *s)
+static struct ss_json *smallest_object(const struct ss_smallest *s)
 {
     return s->gpus ? SS_OBJECT(SS_SAME(s, gpus), SS_SAME(s, flags), SS_KEY("static_mib", s->bytes / SS_MIB))
-                   : json_null();
+                   : ss_json_null();
 }
 
-static json_t *without_object(const struct ss_without *w)
+static struct ss_json *without_object(const struct ss_without *w)
 {
     int refused = w->outcome == SS_OUTCOME_REFUSED;
 
@@ -147,28 +146,27 @@ static json_t *without_object(const struct ss_without *w)
                      SS_KEY_IF(!refused, "takes_mib", w->peak_device / SS_MIB));
 }
 
-static json_t *assumed_array(const struct ss_run *run, const struct ss_request *r)
+static struct ss_json *assumed_array(const struct ss_run *run, const struct ss_request *r)
 {
-    json_t *list = json_array();
+    struct ss_json *list = ss_json_begin_list();
     struct ss_assumption a;
 
     for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
         const struct ss_without *w = ss_assumed_thing(run->assumed, a.flag);
-        json_array_append_new(list, SS_OBJECT(SS_KEY("what", a.flag), SS_KEY("value", a.value),
-                                              SS_KEY("whence", a.whence),
-                                              SS_KEY_IF(w, "without", without_object(w))));
+        SS_ITEM(list, SS_OBJECT(SS_KEY("what", a.flag), SS_KEY("value", a.value), SS_KEY("whence", a.whence),
+                                SS_KEY_IF(w, "without", without_object(w))));
     }
     return list;
 }
 
-static json_t *stack_object(const void *stack)
+static struct ss_json *stack_object(const void *stack)
 {
     const struct ss_other_stack *s = stack;
 
     return SS_OBJECT(SS_KEY("stack", s->name), SS_KEY("takes_ms", 1e3 * s->iteration_s));
 }
 
-static json_t *stacks_object(const struct ss_run *run)
+static struct ss_json *stacks_object(const struct ss_run *run)
 {
     const struct ss_assumed *a = run->assumed;
 
@@ -176,7 +174,7 @@ static json_t *stacks_object(const struct ss_run *run)
                      SS_KEY("others", SS_LIST(stack_object, a->stacks, a->nstacks)));
 }
 
-static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
+static int add_notes(struct ss_json *o, const struct ss_run *run, const struct ss_report_options *opt)
 {
     const struct ss_without *host = ss_assumed_thing(run->assumed, SS_ASSUMED_HOST);
     struct ss_notes notes;
@@ -199,8 +197,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
                 struct ss_error *err)
 {
     const struct ss_result *r = run->result;
-    struct ss_json_kept kept = {.cache = opt->cache};
-    json_t *o = ss_json_document("run");
+    struct ss_json *o = ss_json_document("run");
 
     add_rates(o, &run->summary, opt);
     SS_PUT(o, SS_KEY("memory", ss_json_memory(run, opt)),
@@ -222,8 +219,8 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     SS_PUT(o, SS_KEY("engine", ss_engine_name(r->engine)), SS_KEY("level", ss_level_name(r->level)),
            SS_KEY_IF(run->level_reason[0], "level_reason", run->level_reason), SS_SAME(r, ranks_simulated),
-           SS_SAME(r, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt, &kept)),
+           SS_SAME(r, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt)),
            SS_KEY_IF(opt->wall_s >= 0, "timing",
                      SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s), SS_SAME(run->timeline, flows))));
-    return ss_json_write_kept(o, &kept, out, err);
+    return ss_json_write(o, out, err);
 }

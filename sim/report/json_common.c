@@ -4,7 +4,7 @@
 #include "report/common.h"
 #include "stepsim/job.h"
 
-void ss_json_verdict(json_t *object, const struct ss_summary *s)
+void ss_json_verdict(struct ss_json *object, const struct ss_summary *s)
 {
     struct ss_row r = {0};
 
@@ -12,7 +12,7 @@ void ss_json_verdict(json_t *object, const struct ss_summary *s)
     ss_json_put(object, r.at);
 }
 
-void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
+void ss_json_metrics(struct ss_json *object, int place, const struct ss_summary *s)
 {
     struct ss_row r = {0};
 
@@ -23,38 +23,38 @@ void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
     ss_json_put(object, r.at);
 }
 
-json_t *ss_json_document(const char *command)
+struct ss_json *ss_json_document(const char *command)
 {
     return SS_OBJECT(SS_KEY("schema_version", SS_SCHEMA_VERSION), SS_KEY("version", ss_version()),
                      SS_KEY_IF(command, "command", command));
 }
 
-json_t *ss_json_notes(const struct ss_notes *notes)
+struct ss_json *ss_json_notes(const struct ss_notes *notes)
 {
-    json_t *array = json_array();
+    struct ss_json *array = ss_json_begin_list();
 
     for (unsigned long i = 0; notes && i < notes->n; i++)
-        ss_json_append(array, ss_json_string(notes->text[i]));
+        SS_ITEM(array, notes->text[i]);
     if (notes && notes->lost)
-        ss_json_append(array, NULL);
+        SS_ITEM(array, SS_NO_CELL);
     return array;
 }
 
-json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT])
+struct ss_json *ss_json_labels(const double seconds[SS_LABEL_COUNT])
 {
     return ss_json_named(SS_LABEL_COUNT, ss_label_name, seconds, 1e3);
 }
 
-static json_t *card_object(const struct ss_card *card)
+static struct ss_json *card_object(const struct ss_card *card)
 {
-    json_t *object = SS_OBJECT(SS_SAME(card, name));
+    struct ss_json *object = SS_OBJECT(SS_SAME(card, name));
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         SS_PUT(object, SS_KEY(ss_prop_key(i), ss_prop_get(i, card)));
     return object;
 }
 
-json_t *ss_json_platform(const struct ss_platform *p)
+struct ss_json *ss_json_platform(const struct ss_platform *p)
 {
     char hash[32];
 
@@ -70,15 +70,13 @@ json_t *ss_json_platform(const struct ss_platform *p)
         SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
 }
 
-static json_t *platform_object(const void *of)
+static struct ss_json *platform_object(const void *of)
 {
     return ss_json_platform(of);
 }
 
-json_t *ss_json_platform_kept(const struct ss_platform *p, struct ss_json_kept *kept, int depth)
+struct ss_json *ss_json_platform_kept(const struct ss_platform *p, struct ss_cache *cache)
 {
-    if (!kept || !kept->cache)
-        return ss_json_platform(p);
     struct ss_cache_key key = ss_cache_key(SS_CACHE_JSON);
     const char *const texts[] = {ss_platform_name(p), ss_platform_fabric(p),
                                  ss_platform_library_file(p) ? ss_platform_library(p)->name : "",
@@ -91,17 +89,17 @@ json_t *ss_json_platform_kept(const struct ss_platform *p, struct ss_json_kept *
     ss_cache_mix_ints(&key, counts, (int)SS_ARRAY_LEN(counts));
     for (size_t i = 0; i < SS_ARRAY_LEN(texts); i++)
         ss_cache_mix_bytes(&key, texts[i], strlen(texts[i]));
-    return ss_json_keep(kept, key, platform_object, p, depth);
+    return ss_json_keep(cache, key, platform_object, p);
 }
 
 /* Returns mean and percentiles, each multiplied by `scale`. */
-static json_t *spread_object(const struct ss_load_spread *s, double scale)
+static struct ss_json *spread_object(const struct ss_load_spread *s, double scale)
 {
     return SS_OBJECT(SS_KEY("mean", scale * s->mean), SS_KEY("p50", scale * s->p50),
                      SS_KEY("p90", scale * s->p90), SS_KEY("p99", scale * s->p99));
 }
 
-void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
+void ss_json_add_packing(struct ss_json *to, const struct ss_plan *plan)
 {
     const struct ss_packing_figures *p = &plan->packing;
 
@@ -113,7 +111,7 @@ void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
                                                SS_KEY("imbalance_ms", spread_object(&p->imbalance, 1e3)))));
 }
 
-void ss_json_add_load(json_t *to, const struct ss_plan *plan)
+void ss_json_add_load(struct ss_json *to, const struct ss_plan *plan)
 {
     const struct ss_load_figures *l = &plan->load;
 

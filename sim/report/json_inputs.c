@@ -8,7 +8,7 @@
 #include "report/common.h"
 #include "stepsim/parameters.h"
 
-static void parallel_fields(json_t *o, const struct ss_plan *plan)
+static void parallel_fields(struct ss_json *o, const struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
 
@@ -23,12 +23,12 @@ static void parallel_fields(json_t *o, const struct ss_plan *plan)
            SS_KEY("cp_comm_type", ss_job_word("--cp-comm-type", job->cp_comm_type)));
 }
 
-static json_t *job_object(const struct ss_plan *plan)
+static struct ss_json *job_object(const struct ss_plan *plan)
 {
     char nodes[512];
     const struct ss_job *job = plan->job;
     const int quantized = ss_precision_is_quantized(job->precision);
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
 
     parallel_fields(o, plan);
     SS_PUT(o, SS_KEY("precision", ss_precision_name(job->precision)),
@@ -58,10 +58,10 @@ static json_t *job_object(const struct ss_plan *plan)
     return o;
 }
 
-static json_t *stack_object(const void *of)
+static struct ss_json *stack_object(const void *of)
 {
     const struct ss_stack *s = of;
-    json_t *o =
+    struct ss_json *o =
         SS_OBJECT(SS_SAME(s, name), SS_KEY("framework", ss_prop_word(SS_PROP_framework, s->framework)),
                   SS_KEY("attention_auto", ss_prop_word(SS_PROP_attention_auto, s->attention_auto)),
                   SS_KEY("timers", ss_prop_word(SS_PROP_timers, s->timers)),
@@ -75,41 +75,47 @@ static json_t *stack_object(const void *of)
 
 /* ---- what was asked for ---- */
 
-static json_t *words_of(const struct ss_request *r, int place)
+static struct ss_json *words_of(const struct ss_request *r, int place)
 {
-    json_t *words = json_array();
+    struct ss_json *words = ss_json_begin_list();
 
     for (size_t i = 0; i < r->n; i++)
         if (r->word[i].place == place)
-            ss_json_append(words, ss_json_string(r->word[i].text));
+            SS_ITEM(words, r->word[i].text);
     return words;
 }
 
-/* Places that hold words, in the order in which they apply. */
-static json_t *request_array(const struct ss_request *r)
+static bool has_words(const struct ss_request *r, int place)
 {
-    json_t *places = json_array();
+    size_t i = 0;
+
+    while (i < r->n && r->word[i].place != place)
+        i++;
+    return i < r->n;
+}
+
+/* Places that hold words, in the order in which they apply. */
+static struct ss_json *request_array(const struct ss_request *r)
+{
+    struct ss_json *places = ss_json_begin_list();
 
     for (int p = 0; p < r->nplaces; p++) {
-        json_t *words = words_of(r, p);
-        if (json_is_array(words) && json_array_size(words) == 0) {
-            ss_json_free(words);
+        if (!has_words(r, p))
             continue;
-        }
-        ss_json_append(places, SS_OBJECT(SS_KEY_IF(r->place[p].file, "file", r->place[p].file),
-                                         SS_KEY_IF(r->place[p].program, "program", (bool)true),
-                                         SS_KEY_IF(r->place[p].whence, "whence", r->place[p].whence),
-                                         SS_KEY("words", words)));
+        SS_ITEM(places, SS_OBJECT(SS_KEY_IF(r->place[p].file, "file", r->place[p].file),
+                                  SS_KEY_IF(r->place[p].program, "program", (bool)true),
+                                  SS_KEY_IF(r->place[p].whence, "whence", r->place[p].whence),
+                                  SS_KEY("words", words_of(r, p))));
     }
     return places;
 }
 
-static json_t *how_array(const struct ss_request *how)
+static struct ss_json *how_array(const struct ss_request *how)
 {
-    json_t *words = json_array();
+    struct ss_json *words = ss_json_begin_list();
 
     for (size_t i = 0; how && i < how->n; i++)
-        ss_json_append(words, ss_json_string(how->word[i].text));
+        SS_ITEM(words, how->word[i].text);
     return words;
 }
 
@@ -122,9 +128,9 @@ static int is_place(const struct ss_request *r, const char *path)
 }
 
 /* Files with the hash of their bytes; those that came with the program by their place below its data. */
-static json_t *files_array(const struct ss_report_options *opt)
+static struct ss_json *files_array(const struct ss_report_options *opt)
 {
-    json_t *files = json_array();
+    struct ss_json *files = ss_json_begin_list();
 
     for (size_t i = 0; opt->files && i < opt->files->n; i++) {
         const char *path = opt->files->path[i], *rest;
@@ -134,12 +140,11 @@ static json_t *files_array(const struct ss_report_options *opt)
             continue;
         if (ss_cache_file_hash(opt->cache, path, hash, &why)) { /* "-" and pipes are gone */
             if (why.code == SS_ERR_NOMEM)
-                ss_json_append(files, NULL);
+                SS_ITEM(files, SS_NO_CELL);
             continue;
         }
         const bool data = ss_data_relative(path, &rest);
-        ss_json_append(files,
-                       SS_OBJECT(SS_KEY(data ? "data" : "file", data ? rest : path), SS_KEY("fnv1a", hash)));
+        SS_ITEM(files, SS_OBJECT(SS_KEY(data ? "data" : "file", data ? rest : path), SS_KEY("fnv1a", hash)));
     }
     return files;
 }
@@ -168,18 +173,18 @@ static bool is_told(struct told *told, const struct ss_flag_setter *s)
     return t != s;
 }
 
-static void add_choice(json_t *o, const char *key, const struct ss_flag_choice *choices, int value)
+static void add_choice(struct ss_json *o, const char *key, const struct ss_flag_choice *choices, int value)
 {
     for (const struct ss_flag_choice *c = choices; c->name; c++)
         if (c->value == value) {
             SS_PUT(o, SS_KEY(key, c->name));
             return;
         }
-    SS_PUT(o, SS_KEY(key, json_null()));
+    SS_PUT(o, SS_KEY(key, ss_json_null()));
 }
 
 /* `asked`: what the flags say that is gone in the job. */
-static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_job *job,
+static void add_flag(struct ss_json *o, const struct ss_flag_setter *s, const struct ss_job *job,
                      const struct ss_asked *asked)
 {
     const void *at =
@@ -203,7 +208,7 @@ enum { FIELD_INT, FIELD_REAL, FIELD_TEXT };
 #define KIND(field)                                                                                          \
     _Generic((field), double : FIELD_REAL, const char *: FIELD_TEXT, char * : FIELD_TEXT, default : FIELD_INT)
 
-static void add_field(json_t *o, const char *key, int kind, const void *at)
+static void add_field(struct ss_json *o, const char *key, int kind, const void *at)
 {
     if (!key)
         return;
@@ -215,7 +220,7 @@ static void add_field(json_t *o, const char *key, int kind, const void *at)
 }
 
 /* Fields that no flag stores as it is given. */
-static void add_fields(json_t *o, const struct ss_job *job, const struct ss_asked *asked)
+static void add_fields(struct ss_json *o, const struct ss_job *job, const struct ss_asked *asked)
 {
 #define SS_FIELD(type, field, unset, key) add_field(o, key, KIND(job->field), &job->field);
 #define SS_MEMBER(group, type, field, unset, key) SS_FIELD(type, group.field, unset, key)
@@ -254,13 +259,13 @@ static void add_value(struct runs *r, int value)
     r->count++;
 }
 
-static void add_runs(json_t *o, const char *key, struct runs *r)
+static void add_runs(struct ss_json *o, const char *key, struct runs *r)
 {
     end_run(r);
     SS_PUT(o, SS_KEY(key, r->text));
 }
 
-static void add_rule(json_t *o, const char *key, const struct ss_layer_rule *rule)
+static void add_rule(struct ss_json *o, const char *key, const struct ss_layer_rule *rule)
 {
     struct runs runs;
     int regular = rule->period || rule->first || rule->phase;
@@ -275,7 +280,7 @@ static void add_rule(json_t *o, const char *key, const struct ss_layer_rule *rul
     SS_PUT(o, SS_KEY(key, regular || rule->n > 0 ? runs.text : "none"));
 }
 
-static void add_layout(json_t *o, const struct ss_pipeline_layout *layout)
+static void add_layout(struct ss_json *o, const struct ss_pipeline_layout *layout)
 {
     struct runs runs;
 
@@ -288,14 +293,18 @@ static void add_layout(json_t *o, const struct ss_pipeline_layout *layout)
 /* ---- fields of the model ---- */
 
 /* Word i of "none learned rope alibi". */
-static void add_word(json_t *o, const char *key, const char *words, int i)
+static void add_word(struct ss_json *o, const char *key, const char *words, int i)
 {
+    char word[32];
+
     while (i-- > 0)
         words += strcspn(words, " ") + 1;
-    SS_PUT(o, SS_KEY(key, json_stringn(words, strcspn(words, " "))));
+    ss_copy(word, sizeof word, words);
+    word[strcspn(word, " ")] = '\0';
+    SS_PUT(o, SS_KEY(key, word));
 }
 
-static void add_integer(json_t *o, const char *key, const struct ss_model_field *f, int value)
+static void add_integer(struct ss_json *o, const char *key, const struct ss_model_field *f, int value)
 {
     switch (f->told) {
     case SS_TOLD_NUMBER: SS_PUT(o, SS_KEY(key, value)); break;
@@ -305,21 +314,19 @@ static void add_integer(json_t *o, const char *key, const struct ss_model_field 
     }
 }
 
-static void add_encoder(json_t *o, const char *key, const struct ss_encoder *e)
+static void add_encoder(struct ss_json *o, const char *key, const struct ss_encoder *e)
 {
-    json_t *sizes = json_object();
-
+    if (!(e->num_layers > 0))
+        return;
+    struct ss_json *sizes = ss_json_begin_object();
 #define X(field) SS_PUT(sizes, SS_SAME(e, field));
     SS_ENCODER_LIST(X)
 #undef X
-    if (e->num_layers > 0)
-        SS_PUT(o, SS_KEY(key, sizes));
-    else
-        ss_json_free(sizes);
+    SS_PUT(o, SS_KEY(key, sizes));
 }
 
 /* The fields that are told beside the flags, or the others. */
-static void add_model(json_t *o, const char *prefix, const struct ss_model *m, int beside_flags)
+static void add_model(struct ss_json *o, const char *prefix, const struct ss_model *m, int beside_flags)
 {
     for (const struct ss_model_field *f = ss_model_fields; f < ss_model_fields + SS_MODEL_FIELDS; f++) {
         const void *at = (const char *)m + f->offset;
@@ -341,9 +348,9 @@ static void add_model(json_t *o, const char *prefix, const struct ss_model *m, i
     }
 }
 
-static json_t *flags_object(const struct ss_job *job, const struct ss_asked *asked)
+static struct ss_json *flags_object(const struct ss_job *job, const struct ss_asked *asked)
 {
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
 
     add_fields(o, job, asked);
     add_model(o, "config_", &job->model, 1);
@@ -356,30 +363,30 @@ static json_t *flags_object(const struct ss_job *job, const struct ss_asked *ask
     return o;
 }
 
-static json_t *model_object(const void *of)
+static struct ss_json *model_object(const void *of)
 {
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
 
     add_model(o, "", of, 0);
     return o;
 }
 
 /* The object of a structure whose bytes tell all of it. */
-static json_t *keep_bytes(struct ss_json_kept *kept, json_t *(*object)(const void *of), const void *of,
-                          size_t size)
+static struct ss_json *keep_bytes(struct ss_cache *cache, struct ss_json *(*object)(const void *of),
+                                  const void *of, size_t size)
 {
     struct ss_cache_key key = ss_cache_key(SS_CACHE_JSON);
 
     ss_cache_mix(&key, (uint64_t)(uintptr_t)object);
-    if (kept && kept->cache)
+    if (cache)
         ss_cache_mix_bytes(&key, of, size);
-    return ss_json_keep(kept, key, object, of, 2);
+    return ss_json_keep(cache, key, object, of);
 }
 
-json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt,
-                       struct ss_json_kept *kept)
+struct ss_json *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt)
 {
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
+    struct ss_cache *cache = opt ? opt->cache : NULL;
     const struct ss_request *request = opt ? opt->request : NULL;
     struct ss_asked asked;
     int rc = request ? ss_asked_read(&asked, request, NULL) : SS_OK;
@@ -392,9 +399,9 @@ json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_option
                SS_KEY_IF(request->notes.n, "notes", ss_json_notes(&request->notes)),
                SS_KEY_IF(request->ignored.n, "ignored", ss_json_notes(&request->ignored)));
     SS_PUT(o, SS_KEY("job", job_object(plan)),
-           SS_KEY("flags", rc == SS_ERR_NOMEM ? NULL : flags_object(plan->job, &asked)),
-           SS_KEY("model", keep_bytes(kept, model_object, &plan->job->model, sizeof plan->job->model)),
-           SS_KEY("stack", keep_bytes(kept, stack_object, plan->stack, sizeof *plan->stack)),
-           SS_KEY("platform", ss_json_platform_kept(plan->platform, kept, 2)));
+           SS_KEY("flags", rc == SS_ERR_NOMEM ? (struct ss_json *)NULL : flags_object(plan->job, &asked)),
+           SS_KEY("model", keep_bytes(cache, model_object, &plan->job->model, sizeof plan->job->model)),
+           SS_KEY("stack", keep_bytes(cache, stack_object, plan->stack, sizeof *plan->stack)),
+           SS_KEY("platform", ss_json_platform_kept(plan->platform, cache)));
     return o;
 }

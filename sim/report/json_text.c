@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document as text: what jansson's json_dumpf writes with an indent of 2, the order kept and 10 digits, in a third of its time. */
+/* Documents as text: what jansson's json_dumpf writes with an indent of 2 and 10 digits. A value is written once and put into what holds it. */
 #include <locale.h>
 
 #include "report/common.h"
@@ -10,14 +10,14 @@
 #define TIE 1e-3L     /* of the last digit: nearer to a tie printf decides */
 
 /* Returns where n more bytes may be written; NULL: no memory. */
-static char *room(struct ss_json_text *t, size_t n)
+static char *room(struct ss_json *t, size_t n)
 {
     if (!t->lost && t->n + n > t->cap)
         t->lost = ss_grow(&t->at, &t->cap, t->n + n, 1) != 0;
     return t->lost ? NULL : t->at + t->n;
 }
 
-static void add(struct ss_json_text *t, const char *bytes, size_t n)
+static void add(struct ss_json *t, const char *bytes, size_t n)
 {
     char *to = room(t, n);
 
@@ -27,7 +27,7 @@ static void add(struct ss_json_text *t, const char *bytes, size_t n)
     }
 }
 
-static void add_char(struct ss_json_text *t, char c)
+static void add_char(struct ss_json *t, char c)
 {
     char *to = room(t, 1);
 
@@ -37,19 +37,7 @@ static void add_char(struct ss_json_text *t, char c)
     }
 }
 
-static void add_line(struct ss_json_text *t, int depth)
-{
-    size_t n = 1 + 2 * (size_t)depth;
-    char *to = room(t, n);
-
-    if (to) {
-        to[0] = '\n';
-        memset(to + 1, ' ', n - 1);
-        t->n += n;
-    }
-}
-
-static void add_escape(struct ss_json_text *t, unsigned char c)
+static void add_escape(struct ss_json *t, unsigned char c)
 {
     static const char *const named[] = {['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f",
                                         ['\r'] = "\\r", ['"'] = "\\\"", ['\\'] = "\\\\"};
@@ -66,31 +54,51 @@ static void add_escape(struct ss_json_text *t, unsigned char c)
 #define EACH (UINT64_MAX / 255) /* 1 in each of eight bytes */
 #define TOPS (EACH * 128)
 
-/* Returns how many bytes stand before the first that is escaped. Eight are looked at at once: a byte of x is below n where n taken from it
- * borrows; what borrows behind such a byte is looked at alone. */
+/* Returns how many bytes stand before the first that is escaped or is no ASCII. Eight are looked at at once: a byte of x is below n where n
+ * taken from it borrows; what borrows behind such a byte is looked at alone. */
 static size_t plain(const char *s, size_t n)
 {
     size_t i = 0;
 
-    for (uint64_t x; i + sizeof x <= n; i += sizeof x) {
+    for (uint64_t x; n >= sizeof x && i < n; i += sizeof x) {
+        i = i < n - sizeof x ? i : n - sizeof x; /* the last eight may be looked at twice */
         memcpy(&x, s + i, sizeof x);
         const uint64_t quote = x ^ EACH * '"', back = x ^ EACH * '\\';
-        if ((((x - EACH * ' ') & ~x) | ((quote - EACH) & ~quote) | ((back - EACH) & ~back)) & TOPS)
+        if ((((x - EACH * ' ') & ~x) | ((quote - EACH) & ~quote) | ((back - EACH) & ~back) | x) & TOPS)
             break;
     }
-    while (i < n && (unsigned char)s[i] >= ' ' && s[i] != '"' && s[i] != '\\')
+    while (i < n && (signed char)s[i] >= ' ' && s[i] != '"' && s[i] != '\\')
         i++;
     return i;
 }
 
-static void add_string(struct ss_json_text *t, const char *s, size_t n)
+/* Adds a character that is escaped or is no ASCII; a byte that is no UTF-8 becomes '?'. Returns its bytes. */
+static size_t add_other(struct ss_json *t, const char *s)
 {
+    const size_t length = ss_utf8_length(s);
+
+    if (length > 1)
+        add(t, s, length);
+    else if (length)
+        add_escape(t, (unsigned char)*s);
+    else
+        add_char(t, '?');
+    return length ? length : 1;
+}
+
+static void add_string(struct ss_json *t, const char *s)
+{
+    const size_t n = strlen(s);
     size_t done = plain(s, n);
 
-    add_char(t, '"');
-    add(t, s, done);
+    char *to = room(t, done + 2);
+    if (!to)
+        return;
+    *to = '"';
+    memcpy(to + 1, s, done);
+    t->n += done + 1;
     while (done < n) {
-        add_escape(t, (unsigned char)s[done++]);
+        done += add_other(t, s + done);
         size_t more = plain(s + done, n - done);
         add(t, s + done, more);
         done += more;
@@ -109,7 +117,7 @@ static char *digits(char *end, unsigned long long value, bool negative)
     return end;
 }
 
-static void add_integer(struct ss_json_text *t, json_int_t value)
+static void add_integer(struct ss_json *t, int64_t value)
 {
     char text[NUMBER], *end = text + sizeof text;
     char *from =
@@ -176,7 +184,7 @@ static char *put_digits(char *at, unsigned long long d, int exponent)
 }
 
 /* "1e+20" is written as "1e20", "5e-05" as "5e-5", and 3 as "3.0", so that it stays no integer. */
-static void add_printed(struct ss_json_text *t, double value)
+static void add_printed(struct ss_json *t, double value)
 {
     char text[NUMBER], *at;
 
@@ -193,7 +201,7 @@ static void add_printed(struct ss_json_text *t, double value)
     add(t, text, strlen(text));
 }
 
-static void add_real(struct ss_json_text *t, double value)
+static void add_real(struct ss_json *t, double value)
 {
     char text[NUMBER], *end = text + sizeof text, *at = text;
     int exponent;
@@ -216,74 +224,209 @@ static void add_real(struct ss_json_text *t, double value)
     add(t, text, (size_t)(at - text));
 }
 
-static void add_value(struct ss_json_text *t, const json_t *value, int depth);
+/* ---- values ---- */
 
-/* The text that stands for an empty object; NULL: it is one. */
-static const char *kept_text(const struct ss_json_kept *kept, const json_t *hole)
+static struct ss_json *begin(char open)
 {
-    for (int i = 0; kept && i < kept->n; i++)
-        if (kept->part[i].hole == hole)
-            return kept->part[i].text;
-    return NULL;
+    struct ss_json *value = ss_calloc(1, sizeof *value);
+
+    if (value)
+        value->open = open;
+    return value;
 }
 
-static void add_object(struct ss_json_text *t, json_t *object, int depth)
+struct ss_json *ss_json_begin_object(void)
 {
-    bool first = true;
+    return begin('{');
+}
 
-    const char *kept = json_object_size(object) ? NULL : kept_text(t->kept, object);
-    if (kept) {
-        add(t, kept, strlen(kept));
+struct ss_json *ss_json_begin_list(void)
+{
+    return begin('[');
+}
+
+/* A value of a whole text. */
+static struct ss_json *whole(const char *text)
+{
+    struct ss_json *value = begin(0);
+
+    if (!value)
+        return NULL;
+    add(value, text, strlen(text));
+    for (const char *c = text; (c = strchr(c, '\n')) != NULL; c++)
+        value->lines++;
+    return value;
+}
+
+struct ss_json *ss_json_null(void)
+{
+    return whole("null");
+}
+
+void ss_json_free(struct ss_json *value)
+{
+    if (value)
+        free(value->at);
+    free(value);
+}
+
+bool ss_json_is_whole(const struct ss_json *value)
+{
+    return value && !value->lost;
+}
+
+/* Ends an object or a list, to which nothing is added any more. */
+static void end(struct ss_json *value)
+{
+    const char open = value->open;
+
+    value->open = 0;
+    if (!open)
         return;
-    }
-    for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i), first = false) {
-        add_char(t, first ? '{' : ',');
-        add_line(t, depth + 1);
-        const char *key = json_object_iter_key(i);
-        add_string(t, key, strlen(key));
-        add(t, ": ", 2);
-        add_value(t, json_object_iter_value(i), depth + 1);
-    }
-    if (first)
-        add_char(t, '{');
-    else
-        add_line(t, depth);
-    add_char(t, '}');
+    value->lines += value->n > 0;
+    add_char(value, value->n ? '\n' : open);
+    add_char(value, open == '{' ? '}' : ']');
 }
 
-static void add_array(struct ss_json_text *t, const json_t *array, int depth)
+/* Adds a text as part of what is one deeper. */
+static void add_deeper(struct ss_json *t, const struct ss_json *part)
 {
-    size_t n = json_array_size(array);
+    const char *text = part->at, *end_of = text + part->n, *line;
+    char *to = room(t, part->n + 2 * part->lines);
 
-    add_char(t, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            add_char(t, ',');
-        add_line(t, depth + 1);
-        add_value(t, json_array_get(array, i), depth + 1);
+    if (!to)
+        return;
+    for (; (line = memchr(text, '\n', (size_t)(end_of - text))) != NULL; text = line + 1) {
+        to = mempcpy(to, text, (size_t)(line + 1 - text));
+        *to++ = ' ';
+        *to++ = ' ';
     }
-    if (n)
-        add_line(t, depth);
-    add_char(t, ']');
+    memcpy(to, text, (size_t)(end_of - text));
+    t->n += part->n + 2 * part->lines;
+    t->lines += part->lines;
 }
 
-static void add_value(struct ss_json_text *t, const json_t *value, int depth)
+static void add_part(struct ss_json *t, struct ss_json *part)
 {
-    switch (value ? (int)value->type : -1) {
-    case JSON_OBJECT: add_object(t, (json_t *)value, depth); break;
-    case JSON_ARRAY: add_array(t, value, depth); break;
-    case JSON_STRING: add_string(t, json_string_value(value), json_string_length(value)); break;
-    case JSON_INTEGER: add_integer(t, json_integer_value(value)); break;
-    case JSON_REAL: add_real(t, json_real_value(value)); break;
-    case JSON_TRUE: add(t, "true", 4); break;
-    case JSON_FALSE: add(t, "false", 5); break;
-    case JSON_NULL: add(t, "null", 4); break;
-    default: t->lost = true; /* something is missing of it */
+    if (ss_json_is_whole(part)) {
+        end(part);
+        add_deeper(t, part);
+    }
+    t->lost |= !ss_json_is_whole(part);
+    ss_json_free(part);
+}
+
+static void add_cell(struct ss_json *t, struct ss_cell c)
+{
+    switch (c.kind) {
+    case SS_CELL_WHOLE: add_integer(t, c.whole); return;
+    case SS_CELL_NUMBER: /* -0.0 would print a sign that means nothing */
+        if (isfinite(c.number))
+            add_real(t, c.number == 0 ? 0 : c.number);
+        else
+            add(t, "null", 4);
+        return;
+    case SS_CELL_TEXT:
+        if (c.text)
+            add_string(t, c.text);
+        t->lost |= !c.text;
+        return;
+    case SS_CELL_FLAG: add(t, c.flag ? "true" : "false", c.flag ? 4 : 5); return;
+    case SS_CELL_JSON: add_part(t, c.json); return;
+    case SS_CELL_NONE: t->lost = true;
     }
 }
 
-bool ss_json_add(struct ss_json_text *t, const json_t *value, int depth)
+static void add_line(struct ss_json *t)
 {
-    add_value(t, value, depth);
-    return !t->lost;
+    char *to = room(t, 4);
+
+    if (!to)
+        return;
+    memcpy(to, ",\n  ", 4);
+    *to = t->n ? ',' : t->open;
+    t->n += 4;
+    t->lines++;
+}
+
+void ss_json_put(struct ss_json *object, const struct ss_keyed *keys)
+{
+    for (; keys->key; keys++) {
+        if (keys->cell.kind == SS_CELL_NONE)
+            continue;
+        if (!object) {
+            if (keys->cell.kind == SS_CELL_JSON)
+                ss_json_free(keys->cell.json);
+            continue;
+        }
+        add_line(object);
+        add_string(object, keys->key);
+        add(object, ": ", 2);
+        add_cell(object, keys->cell);
+    }
+}
+
+void ss_json_item(struct ss_json *list, struct ss_cell value)
+{
+    if (list) {
+        add_line(list);
+        add_cell(list, value);
+    } else if (value.kind == SS_CELL_JSON) {
+        ss_json_free(value.json);
+    }
+}
+
+/* ---- parts that are the same for many jobs ---- */
+
+struct ss_json *ss_json_keep(struct ss_cache *cache, struct ss_cache_key key,
+                             struct ss_json *(*object)(const void *of), const void *of)
+{
+    const char *kept = cache ? ss_cache_take(cache, key) : NULL;
+
+    if (!cache)
+        return object(of);
+    if (!kept) {
+        char *text = ss_json_text(object(of));
+        if (!text)
+            return NULL;
+        if (ss_cache_put(cache, key, text, strlen(text), free)) {
+            free(text);
+            return NULL;
+        }
+        kept = text;
+    }
+    struct ss_json *value = whole(kept);
+    ss_cache_give_back(cache, key);
+    return value;
+}
+
+/* ---- whole documents ---- */
+
+int ss_json_write(struct ss_json *document, FILE *out, struct ss_error *err)
+{
+    if (document) {
+        end(document);
+        add_char(document, '\n');
+    }
+    const bool whole = ss_json_is_whole(document);
+    if (whole)
+        fwrite(document->at, 1, document->n, out);
+    ss_json_free(document);
+    return whole ? ss_report_done(out, err) : ss_nomem(err);
+}
+
+char *ss_json_text(struct ss_json *document)
+{
+    char *text = NULL;
+
+    if (document) {
+        end(document);
+        add_char(document, '\0');
+    }
+    if (ss_json_is_whole(document)) {
+        text = document->at;
+        document->at = NULL;
+    }
+    ss_json_free(document);
+    return text;
 }

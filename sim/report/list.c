@@ -148,10 +148,33 @@ static void add_line(void *ctx, const char *name, const char *description)
 
 static void collect_line(void *ctx, const char *name, const char *description)
 {
-    json_t *o = json_object();
+    SS_ITEM((struct ss_json *)ctx, SS_OBJECT(SS_KEY("name", name), SS_KEY("description", description)));
+}
 
-    SS_PUT(o, SS_KEY("name", name), SS_KEY("description", description));
-    ss_json_append(ctx, o);
+/* Adds a model's shape, and its parameters with the parts that some publishers leave out. */
+static void add_facts(struct ss_json *o, const char *name)
+{
+    struct ss_parameter_counts n;
+    struct ss_model m;
+
+    if (load_model(name, &m, NULL)) { /* it has just been described: memory ran out */
+        SS_PUT(o, SS_KEY("parameters", (struct ss_json *)NULL));
+        return;
+    }
+    ss_model_count(&m, m.vocab_size + m.extra_vocab_size, &n);
+    SS_PUT(o, SS_SAME(&m, num_layers), SS_SAME(&m, hidden_size), SS_SAME(&m, num_attention_heads),
+           SS_SAME(&m, num_query_groups), SS_KEY("vocab_size", m.vocab_size + m.extra_vocab_size));
+    SS_PUT(o, SS_KEY("parameters", (int64_t)n.total), SS_KEY("active_parameters", (int64_t)n.active),
+           SS_KEY("input_parameters", (int64_t)n.input), SS_KEY("output_parameters", (int64_t)n.output),
+           SS_KEY("mtp_parameters", (int64_t)n.mtp), SS_KEY("mtp_active_parameters", (int64_t)n.mtp_active));
+}
+
+static void collect_model(void *ctx, const char *name, const char *description)
+{
+    struct ss_json *o = SS_OBJECT(SS_KEY("name", name), SS_KEY("description", description));
+
+    add_facts(o, name);
+    SS_ITEM((struct ss_json *)ctx, o);
 }
 
 static int list_text(const char *what, const struct ss_display *view, FILE *out, struct ss_error *err)
@@ -174,38 +197,16 @@ static int list_text(const char *what, const struct ss_display *view, FILE *out,
     return rc ? rc : ss_report_done(out, err);
 }
 
-/* Adds a model's shape, and its parameters with the parts that some publishers leave out. */
-static void add_facts(json_t *o)
-{
-    struct ss_parameter_counts n;
-    struct ss_model m;
-
-    const char *name = json_string_value(json_object_get(o, "name"));
-    int rc = name ? load_model(name, &m, NULL) : SS_ERR_NOMEM;
-
-    if (rc == SS_ERR_NOMEM)
-        ss_json_set(o, "parameters", NULL);
-    if (rc)
-        return; /* it has just been described */
-    ss_model_count(&m, m.vocab_size + m.extra_vocab_size, &n);
-    SS_PUT(o, SS_SAME(&m, num_layers), SS_SAME(&m, hidden_size), SS_SAME(&m, num_attention_heads),
-           SS_SAME(&m, num_query_groups), SS_KEY("vocab_size", m.vocab_size + m.extra_vocab_size));
-    SS_PUT(o, SS_KEY("parameters", (int64_t)n.total), SS_KEY("active_parameters", (int64_t)n.active),
-           SS_KEY("input_parameters", (int64_t)n.input), SS_KEY("output_parameters", (int64_t)n.output),
-           SS_KEY("mtp_parameters", (int64_t)n.mtp), SS_KEY("mtp_active_parameters", (int64_t)n.mtp_active));
-}
-
 static int list_json(const char *what, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("list");
+    struct ss_json *o = ss_json_document("list");
 
     for (size_t i = 0; i < SS_ARRAY_LEN(families); i++) {
         if (!is_wanted(&families[i], what))
             continue;
-        json_t *array = json_array();
-        int rc = each(&families[i], collect_line, array, err);
-        for (size_t k = 0; families[i].describe == describe_model && k < json_array_size(array); k++)
-            add_facts(json_array_get(array, k));
+        struct ss_json *array = ss_json_begin_list();
+        int rc = each(&families[i], families[i].describe == describe_model ? collect_model : collect_line,
+                      array, err);
         SS_PUT(o, SS_KEY(families[i].name, array));
         if (rc) {
             ss_json_free(o);

@@ -134,19 +134,19 @@ static int write_text(const struct ss_run *run, const struct ss_report_options *
     return rc ? ss_fail(err, rc, NULL, 0, "no memory for the report") : ss_report_done(out, err);
 }
 
-static json_t *json_groups(const struct ss_plan *plan, int *members)
+static struct ss_json *json_groups(const struct ss_plan *plan, int *members)
 {
-    json_t *groups = json_object();
+    struct ss_json *groups = ss_json_begin_object();
 
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         const struct ss_ranks *grid = ss_plan_grid(plan, comm);
         int n;
         if (!grid)
             continue;
-        json_t *first = json_array();
+        struct ss_json *first = ss_json_begin_list();
         ss_ranks_group(grid, comm, 0, members, &n);
         for (int i = 0; i < n; i++)
-            ss_json_append(first, json_integer(members[i]));
+            SS_ITEM(first, members[i]);
         SS_PUT(groups, SS_KEY(ss_comm_facts(comm)->name,
                               SS_OBJECT(SS_KEY("size", n), SS_KEY("count", group_count(plan, comm, n)),
                                         SS_KEY("first", first))));
@@ -154,7 +154,7 @@ static json_t *json_groups(const struct ss_plan *plan, int *members)
     return groups;
 }
 
-static json_t *json_chunk(const void *cost)
+static struct ss_json *json_chunk(const void *cost)
 {
     const struct ss_chunk_cost *c = cost;
     double forward = 0, backward = 0;
@@ -171,19 +171,18 @@ static json_t *json_chunk(const void *cost)
                      SS_KEY("send_mib", c->send_bytes / SS_MIB));
 }
 
-static json_t *json_stages(const struct ss_plan *plan)
+static struct ss_json *json_stages(const struct ss_plan *plan)
 {
-    json_t *stages = json_array();
+    struct ss_json *stages = ss_json_begin_list();
 
     for (int s = 0; s < plan->schedule->stages; s++) {
         const struct ss_plan_class *c = class_of_stage(plan, s);
-        ss_json_append(
-            stages,
-            SS_OBJECT(SS_KEY("stage", s), SS_KEY("ranks", plan->world_size / plan->schedule->stages),
-                      SS_KEY("parameters", c ? (int64_t)c->parameters : 0),
-                      SS_KEY("warmup", ss_schedule_warmup(plan->schedule, s)),
-                      SS_KEY("in_flight", ss_schedule_in_flight(plan->schedule, s)),
-                      SS_KEY("chunks", SS_LIST(json_chunk, c->chunks, c ? plan->schedule->chunks : 0))));
+        SS_ITEM(stages,
+                SS_OBJECT(SS_KEY("stage", s), SS_KEY("ranks", plan->world_size / plan->schedule->stages),
+                          SS_KEY("parameters", c ? (int64_t)c->parameters : 0),
+                          SS_KEY("warmup", ss_schedule_warmup(plan->schedule, s)),
+                          SS_KEY("in_flight", ss_schedule_in_flight(plan->schedule, s)),
+                          SS_KEY("chunks", SS_LIST(json_chunk, c->chunks, c ? plan->schedule->chunks : 0))));
     }
     return stages;
 }
@@ -197,7 +196,7 @@ static int write_json(const struct ss_run *run, const struct ss_report_options *
 
     if (rc)
         return rc;
-    json_t *o = ss_json_document("plan");
+    struct ss_json *o = ss_json_document("plan");
     SS_PUT(o, SS_SAME(plan, world_size), SS_SAME(plan, dp), SS_SAME(plan, microbatches),
            SS_KEY("parameters", (int64_t)plan->parameters),
            SS_KEY("active_parameters",
@@ -210,7 +209,7 @@ static int write_json(const struct ss_run *run, const struct ss_report_options *
         ss_json_verdict(o, &run->summary);
     SS_PUT(o, SS_KEY_IF(run->result, "memory", ss_json_memory(run, opt)),
            SS_KEY("warnings", ss_json_notes(&warnings)), SS_KEY("ignored", ss_json_notes(opt->ignored)),
-           SS_KEY("dropped", ss_json_notes(opt->dropped)), SS_KEY("inputs", ss_json_inputs(plan, opt, NULL)));
+           SS_KEY("dropped", ss_json_notes(opt->dropped)), SS_KEY("inputs", ss_json_inputs(plan, opt)));
     ss_notes_free(&warnings);
     free(members);
     return ss_json_write(o, out, err);

@@ -20,14 +20,14 @@ static void text_card(const struct ss_card *card, FILE *out)
 
 static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("platform"), *links = json_array();
+    struct ss_json *o = ss_json_document("platform"), *links = ss_json_begin_list();
     int n = ss_platform_link_count(p);
 
     for (int i = 0; i < n && i < 1024; i++) {
         struct ss_link link;
         ss_platform_link(p, i, &link);
-        ss_json_append(links, SS_OBJECT(SS_SAME(&link, name), SS_KEY("kind", ss_link_kind_name(link.kind)),
-                                        SS_SAME(&link, bandwidth), SS_SAME(&link, latency)));
+        SS_ITEM(links, SS_OBJECT(SS_SAME(&link, name), SS_KEY("kind", ss_link_kind_name(link.kind)),
+                                 SS_SAME(&link, bandwidth), SS_SAME(&link, latency)));
     }
     SS_PUT(o, SS_KEY("platform", ss_json_platform(p)), SS_KEY("link_count", n), SS_KEY("links", links));
     return ss_json_write(o, out, err);

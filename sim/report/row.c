@@ -8,47 +8,26 @@
 
 /* ---- JSON ---- */
 
-static json_t *json_of(struct ss_cell c)
+struct ss_json *ss_json_object(const struct ss_keyed *keys)
 {
-    switch (c.kind) {
-    case SS_CELL_WHOLE: return json_integer(c.whole);
-    case SS_CELL_NUMBER: /* -0.0 would print a sign that means nothing */
-        return isfinite(c.number) ? json_real(c.number == 0 ? 0 : c.number) : json_null();
-    case SS_CELL_TEXT: return ss_json_string(c.text);
-    case SS_CELL_FLAG: return json_boolean(c.flag);
-    case SS_CELL_JSON: return c.json;
-    case SS_CELL_NONE: break;
-    }
-    return NULL;
-}
-
-void ss_json_put(json_t *object, const struct ss_keyed *keys)
-{
-    for (; keys->key; keys++)
-        if (keys->cell.kind != SS_CELL_NONE)
-            ss_json_set(object, keys->key, json_of(keys->cell));
-}
-
-json_t *ss_json_object(const struct ss_keyed *keys)
-{
-    json_t *object = json_object();
+    struct ss_json *object = ss_json_begin_object();
 
     ss_json_put(object, keys);
     return object;
 }
 
-json_t *ss_json_list(json_t *(*object)(const void *row), const void *rows, int n, size_t size)
+struct ss_json *ss_json_list(struct ss_json *(*object)(const void *row), const void *rows, int n, size_t size)
 {
-    json_t *list = json_array();
+    struct ss_json *list = ss_json_begin_list();
 
     for (int i = 0; i < n; i++)
-        ss_json_append(list, object((const char *)rows + (size_t)i * size));
+        SS_ITEM(list, object((const char *)rows + (size_t)i * size));
     return list;
 }
 
-json_t *ss_json_named(int n, const char *(*name)(int), const double *values, double scale)
+struct ss_json *ss_json_named(int n, const char *(*name)(int), const double *values, double scale)
 {
-    json_t *object = json_object();
+    struct ss_json *object = ss_json_begin_object();
 
     for (int i = 0; i < n; i++)
         SS_PUT(object, SS_KEY(name(i), scale * values[i]));

@@ -6,7 +6,8 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
 {
     const struct ss_schedule_facts *facts;
     const char *name, *description;
-    json_t *o = json ? ss_json_document("schedule list") : NULL, *list = json ? json_array() : NULL;
+    struct ss_json *o = json ? ss_json_document("schedule list") : NULL,
+                   *list = json ? ss_json_begin_list() : NULL;
     for (int n = 0; ss_schedule_known(n, &name, &description); n++) {
         facts = ss_schedule_known_facts(n);
         if (!json) {
@@ -15,9 +16,9 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
                     facts->conditions[0] ? "; needs " : "", facts->conditions, facts->source);
             continue;
         }
-        ss_json_append(list, SS_OBJECT(SS_KEY("name", name), SS_KEY("description", description),
-                                       SS_SAME(facts, source), SS_SAME(facts, conditions),
-                                       SS_SAME(facts, bubble), SS_SAME(facts, in_flight)));
+        SS_ITEM(list,
+                SS_OBJECT(SS_KEY("name", name), SS_KEY("description", description), SS_SAME(facts, source),
+                          SS_SAME(facts, conditions), SS_SAME(facts, bubble), SS_SAME(facts, in_flight)));
     }
     if (!json) {
         fprintf(
@@ -174,7 +175,7 @@ static void summary(const struct chart *x, const double *bubble)
             s->chunks > 1 ? " of a chunk" : "", x->makespan, worst, most);
 }
 
-static json_t *slot_object(const struct ss_slot *slot, double start, double end)
+static struct ss_json *slot_object(const struct ss_slot *slot, double start, double end)
 {
     const int pair = slot->phase == SS_PHASE_FB;
 
@@ -187,13 +188,12 @@ static json_t *slot_object(const struct ss_slot *slot, double start, double end)
 static int show_json(const struct chart *x, const double *bubble, struct ss_error *err)
 {
     const struct ss_schedule *s = x->s;
-    json_t *o = ss_json_document("schedule show"), *ranks = json_array();
+    struct ss_json *o = ss_json_document("schedule show"), *ranks = ss_json_begin_list();
     for (int r = 0; r < s->stages; r++) {
-        json_t *slots = json_array();
+        struct ss_json *slots = ss_json_begin_list();
         for (int i = 0; i < s->nslots[r]; i++)
-            ss_json_append(slots, slot_object(&s->slots[r][i], x->start[r][i], x->end[r][i]));
-        ss_json_append(ranks,
-                       SS_OBJECT(SS_KEY("bubble", bubble[r]),
+            SS_ITEM(slots, slot_object(&s->slots[r][i], x->start[r][i], x->end[r][i]));
+        SS_ITEM(ranks, SS_OBJECT(SS_KEY("bubble", bubble[r]),
                                  SS_KEY("in_flight", ss_schedule_in_flight(s, r)), SS_KEY("slots", slots)));
     }
     SS_PUT(o, SS_KEY("schedule", s->name), SS_SAME(s, stages), SS_SAME(s, chunks),

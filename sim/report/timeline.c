@@ -15,14 +15,14 @@ static double peak_bytes(const struct ss_program *p, const struct ss_timeline *t
 static int json_timeline(const struct ss_program *p, const struct ss_timeline *t, int engine,
                          const struct ss_report_options *opt, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("program"), *classes = json_array();
+    struct ss_json *o = ss_json_document("program"), *classes = ss_json_begin_list();
 
     for (int c = 0; c < p->nclasses; c++)
-        ss_json_append(classes, SS_OBJECT(SS_SAME(&p->classes[c], name), SS_SAME(&p->classes[c], stage),
-                                          SS_SAME(&p->classes[c], count),
-                                          SS_KEY("breakdown_ms", ss_json_labels(t->spent[c])),
-                                          SS_KEY("peak_mib", peak_bytes(p, t, c) / SS_MIB),
-                                          SS_KEY("peak_ms", 1e3 * t->peak_time[c])));
+        SS_ITEM(classes,
+                SS_OBJECT(SS_SAME(&p->classes[c], name), SS_SAME(&p->classes[c], stage),
+                          SS_SAME(&p->classes[c], count), SS_KEY("breakdown_ms", ss_json_labels(t->spent[c])),
+                          SS_KEY("peak_mib", peak_bytes(p, t, c) / SS_MIB),
+                          SS_KEY("peak_ms", 1e3 * t->peak_time[c])));
     SS_PUT(o, SS_KEY("program", p->name), SS_KEY("iteration_ms", 1e3 * t->iteration_s),
            SS_KEY("classes", classes), SS_KEY("engine", ss_engine_name(engine)), SS_SAME(t, events),
            SS_KEY_IF(opt->wall_s >= 0, "timing", SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s))));

@@ -232,15 +232,15 @@ static const char *without_folders(const char *note)
 
 static int write_words(const struct ss_pasted *p, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("import"), *words = json_array(), *missing = json_array(),
-           *notes = json_array();
+    struct ss_json *o = ss_json_document("import"), *words = ss_json_begin_list(),
+                   *missing = ss_json_begin_list(), *notes = ss_json_begin_list();
 
     for (size_t i = 0; i < p->request.n; i++)
-        ss_json_append(words, ss_json_string(p->request.word[i].text));
+        SS_ITEM(words, p->request.word[i].text);
     for (unsigned long i = 0; i < p->missing.n; i++)
-        ss_json_append(missing, SS_OBJECT(SS_KEY("name", (const char *)p->missing.text[i])));
+        SS_ITEM(missing, SS_OBJECT(SS_KEY("name", p->missing.text[i])));
     for (unsigned long i = 0; i < p->notes.n; i++)
-        ss_json_append(notes, ss_json_string(without_folders(p->notes.text[i])));
+        SS_ITEM(notes, without_folders(p->notes.text[i]));
     SS_PUT(o, SS_KEY("words", words), SS_KEY("missing", missing), SS_KEY("notes", notes));
     return ss_json_write(o, out, err);
 }

@@ -25,72 +25,72 @@ static const char controls[] =
 static void add_name(void *ctx, const char *name, const char *description)
 {
     (void)description;
-    ss_json_append(ctx, ss_json_string(name));
+    SS_ITEM((struct ss_json *)ctx, name);
 }
 
-static int add_list(json_t *o, const char *what, struct ss_error *err)
+static int add_list(struct ss_json *o, const char *what, struct ss_error *err)
 {
-    json_t *names = json_array();
+    struct ss_json *names = ss_json_begin_list();
     int rc = ss_list_names(what, add_name, names, err);
 
-    ss_json_set(o, what, names);
+    SS_PUT(o, SS_KEY(what, names));
     return rc;
 }
 
 /* {"--tp": ["--tp", "--tensor-model-parallel-size"]} */
-static json_t *names_of_controls(void)
+static struct ss_json *names_of_controls(void)
 {
-    json_t *all = json_object();
+    struct ss_json *all = ss_json_begin_object();
 
     for (const char *p = controls; *p; p += strcspn(p, " "), p += *p == ' ') {
         char flag[64];
         struct ss_flag_cursor at = {0};
         struct ss_flag_info info;
-        json_t *names = json_array();
+        struct ss_json *names = ss_json_begin_list();
         snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
         while (ss_flag_list(&at, &info))
             if (info.read && ss_flag_same(info.name, flag))
-                ss_json_append(names, ss_json_string(info.name));
-        ss_json_set(all, flag, names);
+                SS_ITEM(names, info.name);
+        SS_PUT(all, SS_KEY(flag, names));
     }
     return all;
 }
 
 /* Flags that go when another model is chosen. */
-static json_t *flags_of_model(void)
+static struct ss_json *flags_of_model(void)
 {
-    json_t *all = json_array();
+    struct ss_json *all = ss_json_begin_list();
     struct ss_flag_walk at = {0};
     struct ss_flag f;
 
     while (ss_flag_next(&at, &f))
         if (ss_flag_is_of_model(&f))
-            ss_json_append(all, ss_json_string(f.name));
+            SS_ITEM(all, f.name);
     return all;
 }
 
 /* The words that the page begins with, each with its values: [["--tp", "4"], ["--bf16"]]. */
-static json_t *words(const struct ss_request *start)
+static struct ss_json *words(const struct ss_request *start)
 {
-    json_t *all = json_array();
+    struct ss_json *all = ss_json_begin_list();
 
     for (size_t i = 0; i < start->n;) {
         size_t span = ss_request_span(start, i);
-        json_t *one = json_array();
+        struct ss_json *one = ss_json_begin_list();
         for (size_t k = 0; k < span; k++)
-            ss_json_append(one, ss_json_string(start->word[i + k].text));
-        ss_json_append(all, one);
+            SS_ITEM(one, start->word[i + k].text);
+        SS_ITEM(all, one);
         i += span;
     }
     return all;
 }
 
 /* The committed jobs: {"70b-14": [["--tp", "4"], ...]}. */
-static int add_recipes(json_t *o, struct ss_error *err)
+static int add_recipes(struct ss_json *o, struct ss_error *err)
 {
     char **names = NULL;
     size_t n = 0;
-    json_t *all = json_object();
+    struct ss_json *all = ss_json_begin_object();
     int rc = ss_data_list("workloads/jobs", ".args", &names, &n, err);
 
     for (size_t i = 0; i < n && !rc; i++) {
@@ -100,28 +100,31 @@ static int add_recipes(json_t *o, struct ss_error *err)
         rc = ss_request_read(&r, 2, job, err);
         SS_THEN(rc, ss_serve_speak(&r, err));
         if (!rc)
-            ss_json_set(all, names[i], words(&r));
+            SS_PUT(all, SS_KEY(names[i], words(&r)));
         ss_request_free(&r);
     }
     ss_names_free(names, n);
-    ss_json_set(o, "recipes", all);
+    SS_PUT(o, SS_KEY("recipes", all));
     return rc;
 }
 
 int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error *err)
 {
     static const char *const lists[] = {"models", "platforms", "stacks", "schedules"};
-    json_t *o = ss_json_document("serve");
+    struct ss_json *o = ss_json_document("serve");
     int rc = SS_OK;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(lists) && !rc; i++)
         rc = add_list(o, lists[i], err);
     SS_THEN(rc, add_recipes(o, err));
-    ss_json_set(o, "controls", names_of_controls());
-    ss_json_set(o, "shape", flags_of_model());
-    ss_json_set(o, "start", words(start));
-    *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;
-    ss_json_free(o);
+    SS_PUT(o, SS_KEY("controls", names_of_controls()));
+    SS_PUT(o, SS_KEY("shape", flags_of_model()));
+    SS_PUT(o, SS_KEY("start", words(start)));
+    char *text = ss_json_text(o);
+    json_t *whole = text && !rc ? json_loads(text, 0, NULL) : NULL;
+    *out = whole ? json_dumps(whole, JSON_COMPACT) : NULL;
+    json_decref(whole);
+    free(text);
     return rc || *out ? rc : ss_nomem(err);
 }
 

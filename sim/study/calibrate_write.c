@@ -106,10 +106,10 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
 
 /* ---- JSON ---- */
 
-static json_t *prop_object(const struct ss_calibration *c, int i)
+static struct ss_json *prop_object(const struct ss_calibration *c, int i)
 {
     const struct ss_fit_prop *p = &c->props[i];
-    json_t *correlation = json_object();
+    struct ss_json *correlation = ss_json_begin_object();
 
     for (int k = 0; k < c->nprops; k++)
         SS_PUT(correlation, SS_KEY(c->props[k].id, c->correlation[i][k]));
@@ -118,7 +118,7 @@ static json_t *prop_object(const struct ss_calibration *c, int i)
                      SS_TRUTH(p, determined), SS_TRUTH(p, at_bound), SS_KEY("correlation", correlation));
 }
 
-static json_t *row_object(const void *row)
+static struct ss_json *row_object(const void *row)
 {
     const struct ss_fit_row *r = row;
     const int memory = !strcmp(r->kind, "memory");
@@ -130,16 +130,16 @@ static json_t *row_object(const void *row)
                      SS_KEY("after", scale * r->after));
 }
 
-static json_t *left_out_object(const void *row)
+static struct ss_json *left_out_object(const void *row)
 {
     const struct ss_fit_left_out *l = row;
-    json_t *o = ss_error_stat_json(&l->error);
+    struct ss_json *o = ss_error_stat_json(&l->error);
 
     SS_PUT(o, SS_KEY("left_out", l->name), SS_KEY_IF(l->memory.n, "memory", ss_error_stat_json(&l->memory)));
     return o;
 }
 
-static json_t *leave_out_object(const struct ss_calibration *c)
+static struct ss_json *leave_out_object(const struct ss_calibration *c)
 {
     return SS_OBJECT(SS_KEY("by", c->leave_out),
                      SS_KEY("groups", SS_LIST(left_out_object, c->left_out, c->nleft_out)),
@@ -149,10 +149,10 @@ static json_t *leave_out_object(const struct ss_calibration *c)
 
 int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate"), *props = json_array();
+    struct ss_json *o = ss_json_document("calibrate"), *props = ss_json_begin_list();
 
     for (int i = 0; i < c->nprops; i++)
-        ss_json_append(props, prop_object(c, i));
+        SS_ITEM(props, prop_object(c, i));
     SS_PUT(o, SS_KEY("before", ss_error_stat_json(&c->before)),
            SS_KEY("after", ss_error_stat_json(&c->after)), SS_KEY("props", props),
            SS_KEY("rows", SS_LIST(row_object, c->rows, c->nrows)), SS_KEY("rows_skipped", c->nskipped),

@@ -104,16 +104,16 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, const struct ss_
     return rc || r->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
 }
 
-static json_t *score_object(const void *score)
+static struct ss_json *score_object(const void *score)
 {
     const struct ss_curve_score *s = score;
-    json_t *o = ss_error_stat_json(&s->error);
+    struct ss_json *o = ss_error_stat_json(&s->error);
 
     SS_PUT(o, SS_KEY("platform", s->gpu), SS_SAME(s, kind));
     return o;
 }
 
-static json_t *number_object(const void *number)
+static struct ss_json *number_object(const void *number)
 {
     const struct ss_curve_number *n = number;
 
@@ -122,7 +122,7 @@ static json_t *number_object(const void *number)
 
 int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate");
+    struct ss_json *o = ss_json_document("calibrate");
 
     SS_PUT(o, SS_KEY("leave_out", r->by == SS_CURVES_BY_HALF ? "half" : "gpu"),
            SS_KEY_IF(r->by == SS_CURVES_BY_HALF, "seed", r->seed), SS_KEY("rows_unread", r->unread),

@@ -285,11 +285,11 @@ int ss_survey_write_text(const struct ss_survey *s, const struct ss_display *vie
     return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
-static json_t *group_object(const void *group)
+static struct ss_json *group_object(const void *group)
 {
     const struct ss_survey_group *g = group;
-    json_t *o = SS_OBJECT(SS_KEY("platform", g->gpu), SS_SAME(g, kind), SS_SAME(g, rows),
-                          SS_KEY_IF(g->why, "reason", g->why));
+    struct ss_json *o = SS_OBJECT(SS_KEY("platform", g->gpu), SS_SAME(g, kind), SS_SAME(g, rows),
+                                  SS_KEY_IF(g->why, "reason", g->why));
 
     if (!g->why)
         SS_PUT(o, SS_KEY("mean_abs_pct", g->error.mean_abs), SS_KEY("median_abs_pct", g->error.median_abs),
@@ -297,7 +297,7 @@ static json_t *group_object(const void *group)
     return o;
 }
 
-static json_t *row_object(const void *row)
+static struct ss_json *row_object(const void *row)
 {
     const struct ss_survey_row *r = row;
 
@@ -309,7 +309,7 @@ static json_t *row_object(const void *row)
 
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate");
+    struct ss_json *o = ss_json_document("calibrate");
 
     SS_PUT(o, SS_KEY("rows_read", s->nrows), SS_KEY("rows_priced", s->npriced),
            SS_KEY("groups", SS_LIST(group_object, s->groups, s->ngroups)),

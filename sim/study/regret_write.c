@@ -192,7 +192,7 @@ int ss_regret_write_csv(const struct ss_validation *v, FILE *out, struct ss_erro
 
 /* ---- JSON ---- */
 
-static json_t *group_object(const void *group)
+static struct ss_json *group_object(const void *group)
 {
     struct ss_row r = {0};
 
@@ -200,17 +200,17 @@ static json_t *group_object(const void *group)
     return ss_json_object(r.at);
 }
 
-static json_t *table_object(const void *table)
+static struct ss_json *table_object(const void *table)
 {
     const struct ss_regret_table *t = table;
-    json_t *by[SS_REGRET_BY_COUNT], *o;
+    struct ss_json *by[SS_REGRET_BY_COUNT], *o;
     struct ss_row mean = {0};
 
     fill_counts(&mean, &t->mean);
     for (int i = 0; i < SS_REGRET_BY_COUNT; i++)
-        by[i] = json_object();
+        by[i] = ss_json_begin_object();
     for (int i = 0; i < t->nslices; i++)
-        ss_json_set(by[t->slices[i].by], t->slices[i].of.name, ss_summary_json(&t->slices[i].of));
+        SS_PUT(by[t->slices[i].by], SS_KEY(t->slices[i].of.name, ss_summary_json(&t->slices[i].of)));
     o = SS_OBJECT(SS_KEY("table", t->name), SS_KEY("groups", SS_LIST(group_object, t->groups, t->ngroups)),
                   SS_KEY("mean", ss_json_object(mean.at)),
                   SS_KEY("worst_regret_pct", t->worst < 0 ? NAN : 100 * t->groups[t->worst].regret),
@@ -225,7 +225,7 @@ int ss_regret_write_json(const struct ss_validation *v, FILE *out, struct ss_err
     struct ss_regret all;
 
     SS_TRY(ss_regret_make(v, &all, err));
-    json_t *o = ss_json_document("validate");
+    struct ss_json *o = ss_json_document("validate");
     SS_PUT(o, SS_KEY("regret", SS_LIST(table_object, all.tables, all.ntables)),
            SS_KEY("notes", ss_json_notes(&v->notes)));
     ss_regret_free(&all);

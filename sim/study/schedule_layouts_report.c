@@ -79,9 +79,10 @@ static int write_text(const struct ss_search_layouts *l, const struct ss_display
     return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
-static json_t *row_json(const struct ss_search_layout *r, int cluster)
+static struct ss_json *row_json(const struct ss_search_layout *r, int cluster)
 {
-    json_t *o = SS_OBJECT(SS_KEY("pp", r->stages), SS_SAME(r, chunks), SS_KEY("placement", placement(r)));
+    struct ss_json *o =
+        SS_OBJECT(SS_KEY("pp", r->stages), SS_SAME(r, chunks), SS_KEY("placement", placement(r)));
     if (cluster || !r->found) /* of a shape no memory is known */
         ss_json_verdict(o, &r->summary);
     if (!r->found)
@@ -101,9 +102,9 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, const struct ss_d
 {
     if (!view || !view->json)
         return write_text(l, view, out, err);
-    json_t *o = ss_json_document("schedule search"), *rows = json_array();
+    struct ss_json *o = ss_json_document("schedule search"), *rows = ss_json_begin_list();
     for (int i = 0; i < l->n; i++)
-        ss_json_append(rows, row_json(&l->rows[i], l->cluster));
+        SS_ITEM(rows, row_json(&l->rows[i], l->cluster));
     SS_PUT(o, SS_KEY("layouts", rows), SS_KEY_IF(l->best >= 0, "best", l->best));
     return ss_json_write(o, out, err);
 }

@@ -109,17 +109,17 @@ static int compare_text(const struct ss_comparison *c, const struct ss_display *
 }
 
 /* Returns an array with a number for each stage. */
-static json_t *stages_array(const double *values, int n, double scale)
+static struct ss_json *stages_array(const double *values, int n, double scale)
 {
-    json_t *list = json_array();
+    struct ss_json *list = ss_json_begin_list();
     for (int s = 0; s < n; s++)
-        ss_json_append(list, json_real(values[s] * scale));
+        SS_ITEM(list, values[s] * scale);
     return list;
 }
 
-static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_row *r)
+static struct ss_json *row_json(const struct ss_comparison *c, const struct ss_compare_row *r)
 {
-    json_t *o = SS_OBJECT(SS_KEY("schedule", r->name));
+    struct ss_json *o = SS_OBJECT(SS_KEY("schedule", r->name));
     if (c->cluster || r->summary.code) /* of integers no memory is known */
         ss_json_verdict(o, &r->summary);
     if (r->summary.code)
@@ -141,9 +141,9 @@ int ss_comparison_write(const struct ss_comparison *c, const struct ss_display *
 {
     if (!view || !view->json)
         return compare_text(c, view, out, err);
-    json_t *o = ss_json_document("schedule compare"), *rows = json_array();
+    struct ss_json *o = ss_json_document("schedule compare"), *rows = ss_json_begin_list();
     for (int i = 0; i < c->n; i++)
-        ss_json_append(rows, row_json(c, &c->rows[i]));
+        SS_ITEM(rows, row_json(c, &c->rows[i]));
     if (capacity(c) > 0) /* of a job that some schedule runs */
         SS_PUT(o, SS_KEY("capacity_mib", capacity(c) / SS_MIB));
     SS_PUT(o, SS_KEY("schedules", rows));
@@ -179,7 +179,7 @@ double ss_search_above_bound(double length, double lower_bound)
     return lower_bound > 0 ? fmax(0, 100 * (length / lower_bound - 1)) : 0;
 }
 
-void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
+void ss_search_order_json(struct ss_json *o, double length, double lower_bound, const char *known,
                           double known_length)
 {
     SS_PUT(o, SS_KEY("length", length), SS_KEY("lower_bound", lower_bound),
@@ -190,7 +190,7 @@ void ss_search_order_json(json_t *o, double length, double lower_bound, const ch
 static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out,
                        struct ss_error *err)
 {
-    json_t *o = ss_json_document("schedule search");
+    struct ss_json *o = ss_json_document("schedule search");
     SS_PUT(o, SS_KEY("objective", q->barrier ? "makespan" : "longest rank"), SS_SAME(q, chunks),
            SS_KEY("placement", ss_search_placement(q->chunks, q->v_shape)));
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
@@ -200,9 +200,9 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
                SS_KEY("shorter_known_length", r->other_length));
     SS_PUT(o, SS_KEY("peak_by_rank", stages_array(r->peak, r->stages, 1)));
     if (q->growth > 0) {
-        json_t *device = json_array();
+        struct ss_json *device = ss_json_begin_list();
         for (int s = 0; s < r->stages; s++)
-            ss_json_append(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
+            SS_ITEM(device, ss_search_device(q, s, r->peak[s]) / SS_MIB);
         SS_PUT(o, SS_KEY("device_mib_by_rank", device), SS_KEY("cap_mib", q->limit / SS_MIB));
     }
     SS_PUT(o, SS_SAME(r, tried), SS_SAME(q, seed));

@@ -132,9 +132,9 @@ static int write_text(const struct ss_sweep *s, const struct ss_display *view, F
     return rc ? ss_nomem(err) : ss_report_done(out, err);
 }
 
-static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *row)
+static struct ss_json *row_object(const struct ss_sweep *s, const struct ss_sweep_row *row)
 {
-    json_t *o = json_object(), *flags = json_object();
+    struct ss_json *o = ss_json_begin_object(), *flags = ss_json_begin_object();
 
     for (int f = 0; f < s->nflags; f++)
         SS_PUT(flags, SS_KEY(s->flags[f].name, value_of(s, row, f)));
@@ -147,13 +147,13 @@ static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *r
 
 static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("sweep"), *rows = json_array(), *left_out = NULL;
+    struct ss_json *root = ss_json_document("sweep"), *rows = ss_json_begin_list(), *left_out = NULL;
 
     for (int i = 0; i < s->nrows; i++)
-        ss_json_append(rows, row_object(s, &s->rows[i]));
+        SS_ITEM(rows, row_object(s, &s->rows[i]));
     for (int outcome = 0; outcome < SS_OUTCOME_COUNT; outcome++)
         if (s->left_out[outcome]) {
-            left_out = left_out ? left_out : json_object();
+            left_out = left_out ? left_out : ss_json_begin_object();
             SS_PUT(left_out, SS_KEY(ss_outcome_word(outcome), s->left_out[outcome]));
         }
     SS_PUT(root, SS_KEY_IF(s->premises[0], "premises", s->premises), SS_KEY("rows", rows),

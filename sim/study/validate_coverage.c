@@ -38,7 +38,7 @@ static int print(const struct ss_coverage *c, const char *name, const struct ss_
     return ss_grid_end(&grid, view, out);
 }
 
-static json_t *source_object(const void *source)
+static struct ss_json *source_object(const void *source)
 {
     const struct ss_coverage_source *s = source;
 
@@ -47,7 +47,7 @@ static json_t *source_object(const void *source)
                      SS_KEY("inside_pct", 100 * s->inside), SS_KEY("band_pct", s->pct));
 }
 
-static json_t *object(const struct ss_coverage *c)
+static struct ss_json *object(const struct ss_coverage *c)
 {
     return SS_OBJECT(SS_KEY("by_source_pct", 100 * c->by_source), SS_KEY("by_run_pct", 100 * c->by_run),
                      SS_SAME(c, weight), SS_KEY("sources", SS_LIST(source_object, c->sources, c->n)));
@@ -57,7 +57,7 @@ int ss_coverage_write(const struct ss_bands *bands, const struct ss_display *vie
                       struct ss_error *err)
 {
     const int json = view && view->json;
-    json_t *o = json ? ss_json_document("validate") : NULL;
+    struct ss_json *o = json ? ss_json_document("validate") : NULL;
     int rc = SS_OK;
 
     if (json)

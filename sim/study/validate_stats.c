@@ -32,7 +32,7 @@ double ss_validation_timer_error(const struct ss_validation_timer *timer)
     return ss_error_pct(timer->predicted_s, timer->measured_s);
 }
 
-json_t *ss_error_stat_json(const struct ss_error_stat *s)
+struct ss_json *ss_error_stat_json(const struct ss_error_stat *s)
 {
     const double unknown = s->n ? 1 : NAN;
 

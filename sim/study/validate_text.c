@@ -5,15 +5,15 @@
 #include "report/common.h"
 #include "study/study_internal.h"
 
-static json_t *figures(const struct ss_summary *s)
+static struct ss_json *figures(const struct ss_summary *s)
 {
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
 
     ss_json_metrics(o, -1, s);
     return o;
 }
 
-static json_t *bounds(const struct ss_validation_row *r)
+static struct ss_json *bounds(const struct ss_validation_row *r)
 {
     return SS_OBJECT(SS_KEY("none_ms", ss_known(1e3 * r->none.seconds)),
                      SS_KEY("none_mib", ss_known(r->none.bytes / SS_MIB)),
@@ -220,7 +220,7 @@ int ss_validation_write_text(const struct ss_validation *v, const struct ss_disp
 
 /* ---- JSON ---- */
 
-static json_t *row_object(const void *row)
+static struct ss_json *row_object(const void *row)
 {
     struct ss_row r = {0};
 
@@ -228,7 +228,7 @@ static json_t *row_object(const void *row)
     return ss_json_object(r.at);
 }
 
-static json_t *timer_object(const void *timer)
+static struct ss_json *timer_object(const void *timer)
 {
     struct ss_row r = {0};
 
@@ -236,29 +236,26 @@ static json_t *timer_object(const void *timer)
     return ss_json_object(r.at);
 }
 
-json_t *ss_summary_json(const struct ss_validation_summary *s)
+struct ss_json *ss_summary_json(const struct ss_validation_summary *s)
 {
     return SS_OBJECT(SS_KEY("time", ss_error_stat_json(&s->time)),
                      SS_KEY("memory", ss_error_stat_json(&s->memory)),
                      SS_KEY("outcomes", SS_OBJECT(SS_KEY("n", s->outcomes), SS_SAME(s, right))));
 }
 
-/* Returns the summaries by the name of their group, as valid UTF-8. */
-static json_t *groups_object(const struct ss_validation_summary *groups, int n)
+/* Returns the summaries by the name of their group. */
+static struct ss_json *groups_object(const struct ss_validation_summary *groups, int n)
 {
-    json_t *o = json_object();
+    struct ss_json *o = ss_json_begin_object();
 
-    for (int i = 0; i < n; i++) {
-        json_t *name = ss_json_string(groups[i].name);
-        ss_json_set(o, json_string_value(name), ss_summary_json(&groups[i]));
-        json_decref(name);
-    }
+    for (int i = 0; i < n; i++)
+        SS_PUT(o, SS_KEY(groups[i].name, ss_summary_json(&groups[i])));
     return o;
 }
 
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("validate"), *groups = json_object();
+    struct ss_json *o = ss_json_document("validate"), *groups = ss_json_begin_object();
 
     for (int g = 0; g < SS_BY_COUNT; g++)
         SS_PUT(groups, SS_KEY(ss_validation_group_name(g), groups_object(v->groups[g], v->ngroups[g])));

@@ -10,9 +10,20 @@
 #include "scale_job.h"
 #include "suite.h"
 
+/* No key stands twice. */
+static json_t *inputs_of(const struct ss_plan *plan)
+{
+    char *text = ss_json_text(ss_json_inputs(plan, NULL));
+    json_t *inputs = json_loads(text ? text : "", JSON_REJECT_DUPLICATES, NULL);
+
+    CU_ASSERT_PTR_NOT_NULL(inputs);
+    free(text);
+    return inputs;
+}
+
 static char *dump(const struct ss_plan *plan)
 {
-    json_t *inputs = ss_json_inputs(plan, NULL, NULL);
+    json_t *inputs = inputs_of(plan);
     char *text = json_dumps(inputs, JSON_COMPACT);
     json_decref(inputs);
     return text;
@@ -42,7 +53,7 @@ static void change_field(struct ss_job *job, const struct field *f)
 {
     void *at = (char *)job + f->offset;
     switch (f->kind) {
-    case REAL: *(double *)at += 0.25; break;
+    case REAL: *(double *)at = 2 * *(double *)at + 0.25; break;
     case TEXT: strcpy(at, "other"); break;
     default: *(int *)at ^= 1;
     }
@@ -115,7 +126,7 @@ TEST(model)
 static const char *flag_of(struct ss_plan *plan, const struct ss_job *job, const char *key, json_t **inputs)
 {
     plan->job = job;
-    *inputs = ss_json_inputs(plan, NULL, NULL);
+    *inputs = inputs_of(plan);
     return json_string_value(json_object_get(json_object_get(*inputs, "flags"), key));
 }
 

@@ -11,6 +11,35 @@
 #include "report/common.h"
 #include "suite.h"
 
+/* The same document by ss_json. */
+static struct ss_json *of(const json_t *value);
+
+static struct ss_cell cell_of(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_STRING: return ss_cell_text(json_string_value(value));
+    case JSON_INTEGER: return ss_cell_whole(json_integer_value(value));
+    case JSON_REAL: return ss_cell_number(json_real_value(value));
+    case JSON_TRUE:
+    case JSON_FALSE: return ss_cell_flag(json_is_true(value));
+    default: return ss_cell_json(of(value));
+    }
+}
+
+static struct ss_json *of(const json_t *value)
+{
+    struct ss_json *made = json_is_null(value)     ? ss_json_null()
+                           : json_is_object(value) ? ss_json_begin_object()
+                                                   : ss_json_begin_list();
+    const char *key;
+    json_t *part;
+    size_t i;
+
+    json_object_foreach((json_t *)value, key, part) SS_PUT(made, SS_KEY(key, cell_of(part)));
+    json_array_foreach((json_t *)value, i, part) ss_json_item(made, cell_of(part));
+    return made;
+}
+
 /* Whether a document is written as by json_dumps; frees it. */
 static int same(json_t *document)
 {
@@ -19,8 +48,9 @@ static int same(json_t *document)
     FILE *out = open_memstream(&got, &size);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(want);
-    CU_ASSERT_EQUAL(ss_json_write(document, out, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_json_write(of(document), out, NULL), SS_OK);
     fclose(out);
+    json_decref(document);
     int equal = size == n + 1 && !memcmp(got, want, n) && got[n] == '\n';
     if (!equal)
         printf("\nwant %s\ngot  %s", want, got);
@@ -32,7 +62,6 @@ static int same(json_t *document)
 TEST(numbers)
 {
     static const double reals[] = {0,
-                                   -0.0,
                                    1,
                                    -1,
                                    0.1,
@@ -95,7 +124,6 @@ TEST(texts)
     for (int c = 1; c < 128; c++)
         each[c - 1] = (char)c;
     json_object_set_new(o, "all", json_string(each));
-    json_object_set_new(o, "zero", json_stringn("a\0b", 3));
     json_object_set_new(o, "other", json_string("M\xc3\xbcnchen \xe2\x86\x92 \xf0\x9f\x98\x80"));
     json_object_set_new(o, "", json_string(""));
     snprintf(key, sizeof key, "\"%s", each + 30);
@@ -119,18 +147,49 @@ TEST(places)
     CU_ASSERT(same(all));
 }
 
-/* jansson's own look at keys is spared where they are ASCII, and only there. */
-TEST(keys)
+/* What is no UTF-8 is no JSON. */
+TEST(bytes)
 {
-    static const char *const keys[] = {"plain", "", "tab\t", "M\xc3\xbcnchen", "\xff", "half \xc3"};
+    static const char *const texts[][2] = {{"\xff", "?"},
+                                           {"half \xc3", "half ?"},
+                                           {"M\xc3\xbc\xe2\x86nchen", "M\xc3\xbc??nchen"},
+                                           {"\xed\xa0\x80", "???"}};
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++) {
-        json_t *o = json_object();
-        ss_json_set(o, keys[i], json_true());
-        CU_ASSERT_EQUAL(ss_json_is_whole(o), i < 4);
-        CU_ASSERT_EQUAL(json_object_get(o, keys[i]) != NULL, i < 4);
-        ss_json_free(o);
+    for (size_t i = 0; i < SS_ARRAY_LEN(texts); i++) {
+        char *text = ss_json_text(SS_OBJECT(SS_KEY(texts[i][0], texts[i][0])));
+        json_t *o = json_loads(text ? text : "", 0, NULL);
+        const char *value = json_string_value(json_object_get(o, texts[i][1]));
+        CU_ASSERT(value && !strcmp(value, texts[i][1]));
+        json_decref(o);
+        free(text);
     }
+}
+
+/* A part that is kept stands where it is put as if it were made there. */
+static struct ss_json *part(const void *of)
+{
+    return SS_OBJECT(SS_KEY("n", *(const int *)of), SS_KEY("none", ss_json_begin_object()));
+}
+
+TEST(kept)
+{
+    struct ss_cache *cache;
+    char *texts[3];
+    const int n = 3, other = 4;
+
+    CU_ASSERT_FATAL(!ss_cache_open(&cache, NULL));
+    for (int i = 0; i < 3; i++) {
+        struct ss_cache_key key = ss_cache_key(SS_CACHE_JSON);
+        struct ss_json *list = ss_json_begin_list();
+        SS_ITEM(list, ss_json_keep(i ? cache : NULL, key, part, i < 2 ? &n : &other));
+        texts[i] = ss_json_text(SS_OBJECT(SS_KEY("list", list)));
+    }
+    CU_ASSERT(texts[0] && texts[1] && !strcmp(texts[0], texts[1]));
+    CU_ASSERT(texts[2] && !strcmp(texts[1], texts[2])); /* known by its key */
+    CU_ASSERT(texts[0] && strstr(texts[0], "\n      \"n\": 3,\n      \"none\": {}\n    }\n"));
+    for (int i = 0; i < 3; i++)
+        free(texts[i]);
+    ss_cache_close(cache);
 }
 
 TEST(shapes)
@@ -146,10 +205,9 @@ TEST(no_half)
 {
     char *got;
     size_t size;
-    json_t *o = json_pack("{s: i}", "a", 1);
+    struct ss_json *o = SS_OBJECT(SS_KEY("a", 1), SS_KEY("b", (struct ss_json *)NULL));
     FILE *out = open_memstream(&got, &size);
 
-    ss_json_set(o, "b", NULL);
     CU_ASSERT_EQUAL(ss_json_write(o, out, NULL), SS_ERR_NOMEM);
     fclose(out);
     CU_ASSERT_EQUAL(size, 0);

@@ -8,6 +8,7 @@
  * nothing, and the cap still holds, because I and W free memory and the next F is this one (Giffler and Thompson's active schedules).
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "stepsim/schedule_study.h"

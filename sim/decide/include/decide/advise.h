@@ -24,5 +24,5 @@ void ss_advisor_close(struct ss_advisor *advisor);
 /* Writes a number of changes, each with its time and memory. */
 void ss_advice_text(const struct ss_explanation *x, FILE *out);
 /* Returns the changes as an array, and what several of them do together. */
-struct json_t *ss_advice_array(const struct ss_explanation *x);
-struct json_t *ss_advice_together(const struct ss_explanation *x);
+struct ss_json *ss_advice_array(const struct ss_explanation *x);
+struct ss_json *ss_advice_together(const struct ss_explanation *x);

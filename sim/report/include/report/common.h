@@ -2,8 +2,6 @@
 /* Functions that the text and the JSON report share. */
 #pragma once
 
-#include <jansson.h>
-
 #include "base/base.h"
 #include "base/cache.h"
 #include "report/row.h"
@@ -48,67 +46,49 @@ char *ss_report_precision(const struct ss_job *job, char *buf, size_t size);
 /* Returns SS_ERR_IO when the stream has failed, else 0. */
 int ss_report_done(FILE *out, struct ss_error *err);
 
-/* ---- json_kept.c: parts that are the same for many jobs, kept as text in a cache, which may be NULL ---- */
-#define SS_JSON_KEPT_MOST 4
-struct ss_json_kept {
-    struct ss_cache *cache;
-    int n;
-    struct ss_json_kept_part {
-        const json_t *hole; /* the empty object that stands in the document for the part */
-        const char *text;
-        struct ss_cache_key key;
-    } part[SS_JSON_KEPT_MOST];
-};
-/* Returns an object for a document that ss_json_write_kept writes with `kept`: that of a key, which `object` makes of `of` where it is
- * not kept. `depth`: how many objects are around it. Without a cache the object itself is returned. */
-json_t *ss_json_keep(struct ss_json_kept *kept, struct ss_cache_key key, json_t *(*object)(const void *of),
-                     const void *of, int depth);
-/* Does ss_json_write with parts that are kept, and gives them back. */
-int ss_json_write_kept(json_t *document, struct ss_json_kept *kept, FILE *out, struct ss_error *err);
-
 /* ---- json_text.c ---- */
-struct ss_json_text {
-    char *at; /* freed by the caller */
-    size_t n, cap;
-    bool lost; /* no memory, or no whole value */
-    const struct ss_json_kept *kept;
+/* A value of a document. What takes one frees it. Where memory runs out, or a part is NULL or not whole, what holds it is not whole either:
+ * it cannot be written, so that no document lacks a part. Nobody looks whether an object has a key already. */
+struct ss_json {
+    char *at; /* the text, in which lines of parts are indented as if the value were the document */
+    size_t n, cap, lines;
+    char open; /* '{' or '[' as long as parts are added; 0: the text is whole */
+    bool lost;
 };
-/* Adds a value; returns whether all of it was added. */
-bool ss_json_add(struct ss_json_text *t, const json_t *value, int depth);
+struct ss_json *ss_json_begin_object(void);
+struct ss_json *ss_json_begin_list(void);
+struct ss_json *ss_json_null(void);
+/* Returns true if no part of a value is missing. */
+bool ss_json_is_whole(const struct ss_json *value);
+void ss_json_free(struct ss_json *value);
+/* Returns the object that `object` makes of `of`, whose text is kept by a key. Without a cache (NULL) it is made anew. */
+struct ss_json *ss_json_keep(struct ss_cache *cache, struct ss_cache_key key,
+                             struct ss_json *(*object)(const void *of), const void *of);
+/* Writes a document with 10 significant digits and a newline, and frees it. */
+int ss_json_write(struct ss_json *document, FILE *out, struct ss_error *err);
+/* Frees a document and returns its text, which the caller frees; NULL: no memory, or it is not whole. */
+char *ss_json_text(struct ss_json *document);
 
 /* ---- json_common.c ---- */
-/* These take over `value`, as jansson does. Where memory runs out, or `value` is NULL, the object or
- * array that should hold it is spoiled: it can no longer be written, so that no document lacks a part. */
-void ss_json_set(json_t *object, const char *key, json_t *value);
-void ss_json_append(json_t *array, json_t *value);
-/* Returns true if no part of a value is missing. */
-bool ss_json_is_whole(const json_t *value);
-/* Does json_decref for a value that may be spoiled. */
-void ss_json_free(json_t *value);
-/* Does json_string for a path or a name, which may hold any bytes. Bytes that are no UTF-8 become '?'. */
-json_t *ss_json_string(const char *text);
 /* Adds "verdict", "reason" and, for a refused job, "code". */
-void ss_json_verdict(json_t *object, const struct ss_summary *s);
+void ss_json_verdict(struct ss_json *object, const struct ss_summary *s);
 /* Adds the known metrics of one place (enum ss_metric_place; < 0: of all places) in the order of their
  * list. */
-void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
+void ss_json_metrics(struct ss_json *object, int place, const struct ss_summary *s);
 /* Begins a document: {"schema_version": 2, "version": "...", "command": "..."} */
-json_t *ss_json_document(const char *command);
+struct ss_json *ss_json_document(const char *command);
 /* Returns what the kernels of a run compute; run.compute must not be NULL. */
-json_t *ss_json_compute(const struct ss_run *run);
-json_t *ss_json_notes(const struct ss_notes *notes);
+struct ss_json *ss_json_compute(const struct ss_run *run);
+struct ss_json *ss_json_notes(const struct ss_notes *notes);
 /* Adds "packing" if the job packs sequences. */
-void ss_json_add_packing(json_t *to, const struct ss_plan *plan);
+void ss_json_add_packing(struct ss_json *to, const struct ss_plan *plan);
 /* Adds "expert_load" if the model is a mixture of experts. */
-void ss_json_add_load(json_t *to, const struct ss_plan *plan);
-/* Returns all that the prediction was made from, with defaults filled in: job, model, stack, platform. The latter three are taken from `kept`,
- * which may be NULL, in a document that has the inputs at its top. */
-json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt,
-                       struct ss_json_kept *kept);
-json_t *ss_json_platform(const struct ss_platform *p);
+void ss_json_add_load(struct ss_json *to, const struct ss_plan *plan);
+/* Returns all that the prediction was made from, with defaults filled in: job, model, stack, platform. The texts of the latter three are
+ * kept in the cache of the options. */
+struct ss_json *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt);
+struct ss_json *ss_json_platform(const struct ss_platform *p);
 /* Returns the seconds of each label as milliseconds. */
-json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT]);
+struct ss_json *ss_json_labels(const double seconds[SS_LABEL_COUNT]);
 /* Does ss_json_keep of a platform. */
-json_t *ss_json_platform_kept(const struct ss_platform *p, struct ss_json_kept *kept, int depth);
-/* Writes a document with 10 significant digits and a newline, and frees it. */
-int ss_json_write(json_t *document, FILE *out, struct ss_error *err);
+struct ss_json *ss_json_platform_kept(const struct ss_platform *p, struct ss_cache *cache);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <jansson.h>
-
 #include "stepsim/report.h"
 
 int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                 struct ss_error *err);
-json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt);
+struct ss_json *ss_json_memory(const struct ss_run *run, const struct ss_report_options *opt);

@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +20,8 @@
 #include "base/arena.h"
 #include "stepsim/summary.h"
 #include "stepsim/text.h"
+
+struct ss_json; /* an object, a list or another value of a document, as text */
 
 /* ---- values ---- */
 enum ss_cell_kind { SS_CELL_NONE, SS_CELL_WHOLE, SS_CELL_NUMBER, SS_CELL_TEXT, SS_CELL_FLAG, SS_CELL_JSON };
@@ -33,7 +34,7 @@ struct ss_cell {
         double number;
         const char *text;
         bool flag;
-        json_t *json;
+        struct ss_json *json;
     };
 };
 struct ss_keyed {
@@ -57,7 +58,7 @@ static inline struct ss_cell ss_cell_flag(bool value)
 {
     return (struct ss_cell){SS_CELL_FLAG, .flag = value};
 }
-static inline struct ss_cell ss_cell_json(json_t *value)
+static inline struct ss_cell ss_cell_json(struct ss_json *value)
 {
     return (struct ss_cell){SS_CELL_JSON, .json = value};
 }
@@ -85,7 +86,7 @@ static inline double ss_known(double value)
              : ss_cell_number, double                                                                       \
              : ss_cell_number, char *                                                                        \
              : ss_cell_text, const char *                                                                    \
-             : ss_cell_text, json_t *                                                                        \
+             : ss_cell_text, struct ss_json *                                                                        \
              : ss_cell_json, struct ss_cell                                                                  \
              : ss_cell_same, default                                                                         \
              : ss_cell_whole)(value)
@@ -102,13 +103,16 @@ static inline double ss_known(double value)
 /* SS_OBJECT(SS_KEY("n", s->n), SS_KEY("mean_ms", 1e3 * s->mean)) is a new object, SS_PUT adds to one. */
 #define SS_OBJECT(...) ss_json_object(SS_KEYS(__VA_ARGS__))
 #define SS_PUT(object, ...) ss_json_put(object, SS_KEYS(__VA_ARGS__))
-json_t *ss_json_object(const struct ss_keyed *keys);
-void ss_json_put(json_t *object, const struct ss_keyed *keys);
+struct ss_json *ss_json_object(const struct ss_keyed *keys);
+void ss_json_put(struct ss_json *object, const struct ss_keyed *keys);
+#define SS_ITEM(list, value) ss_json_item(list, SS_CELL(value))
+void ss_json_item(struct ss_json *list, struct ss_cell value);
 /* SS_LIST(row_object, rows, n) is an array of the objects that row_object makes, one for each row. */
 #define SS_LIST(object, rows, n) ss_json_list(object, rows, n, sizeof *(rows))
-json_t *ss_json_list(json_t *(*object)(const void *row), const void *rows, int n, size_t size);
+struct ss_json *ss_json_list(struct ss_json *(*object)(const void *row), const void *rows, int n,
+                             size_t size);
 /* Returns {"name of 0": scale * values[0], ...}. */
-json_t *ss_json_named(int n, const char *(*name)(int), const double *values, double scale);
+struct ss_json *ss_json_named(int n, const char *(*name)(int), const double *values, double scale);
 
 /* ---- rows ---- */
 #define SS_ROW_MOST 80

@@ -2,9 +2,9 @@
 /* Times and memory of an order whose stages differ, and the parts of the search for an order. */
 #pragma once
 
-#include <jansson.h>
-
 #include "stepsim/schedule_study.h"
+
+struct ss_json;
 
 /* The numbers that steer the list scheduler on one rank. */
 struct ss_steer {
@@ -36,7 +36,7 @@ int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layo
  * sums round differently. */
 double ss_search_above_bound(double length, double lower_bound);
 /* Adds an order's length, its bound and, where `known` is not "", the best known schedule to `o`. */
-void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
+void ss_search_order_json(struct ss_json *o, double length, double lower_bound, const char *known,
                           double known_length);
 /* Returns the length that is to be minimised. */
 double ss_search_length(const struct ss_search *q, const struct ss_measure *m);

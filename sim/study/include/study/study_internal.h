@@ -2,7 +2,6 @@
 /* Declarations that the files of this room share. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include "stepsim/study.h"
 
 struct ss_grid;
+struct ss_json;
 
 /* ---- changes.c ---- */
 /* Adds words, separated by blanks, at the end of a request. Errors: those of ss_request_set. */
@@ -157,14 +157,14 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
 /* Fills *out with the statistics of errors[n], and leaves their absolute values in order of size. */
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);
 /* Returns {"n": 3, "mean_abs_pct": 1.2, ...}. */
-json_t *ss_error_stat_json(const struct ss_error_stat *s);
+struct ss_json *ss_error_stat_json(const struct ss_error_stat *s);
 /* Fills in the summary and the groups from the rows. */
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 
 /* ---- validate_text.c: a line or an object of a summary, as all tables of them have it ---- */
 void ss_summary_begin(struct ss_grid *grid);
 void ss_summary_add(const struct ss_validation_summary *s, struct ss_grid *grid);
-json_t *ss_summary_json(const struct ss_validation_summary *s);
+struct ss_json *ss_summary_json(const struct ss_validation_summary *s);
 
 /* ---- regret.c: layouts chosen by prediction among those measured ---- */
 #define SS_REGRET_LEAST 4 /* layouts of a group that ran */
