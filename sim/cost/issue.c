@@ -131,6 +131,45 @@ double ss_chunk_layers_seconds(const struct ss_rank_cost *cost, int k, int phase
     return sum;
 }
 
+int ss_rank_layers(const struct ss_rank_cost *cost, struct ss_layer_seconds *out, int most)
+{
+    const struct ss_layer_set *set = cost->set;
+    int n = 0;
+    for (int i = 0; i < set->nparts; i++) {
+        const struct ss_layer_part *part = &set->part[i];
+        const double *f = part->cost.forward,
+                     *parts[] = {part->cost.input_grad, part->cost.weight_grad, part->cost.joint};
+        double kernels = f[SS_LABEL_COMPUTE] + f[SS_LABEL_RECOMPUTE];
+        int k = 0;
+        for (int p = 0; p < 3; p++)
+            kernels += parts[p][SS_LABEL_COMPUTE] + parts[p][SS_LABEL_RECOMPUTE];
+        const struct ss_layer_seconds s = {part->kind, part->seconds[SS_PHASE_F] + part->seconds[SS_PHASE_B],
+                                           (1 + set->slower) * kernels};
+        while (k < n && out[k].kind != s.kind)
+            k++;
+        if (part->ops->where != SS_WHERE_TRANSFORMER || k == most)
+            continue;
+        if (k == n || s.all < out[k].all)
+            out[k] = s;
+        n += k == n;
+    }
+    return n;
+}
+
+double ss_layers_seconds(const struct ss_layer_seconds *layers, int n, const struct ss_job *job,
+                         const struct ss_stage_place *place, int aligned)
+{
+    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
+    double sum = 0;
+    for (int i = 0; i < place->nlayers; i++) {
+        int kind = ss_layer_kind_at(&kinds, place->first_layer + i);
+        for (int k = 0; k < n; k++)
+            if (layers[k].kind == kind)
+                sum += aligned ? layers[k].all : (layers[k].all + layers[k].kernels) / 2;
+    }
+    return sum;
+}
+
 int ss_rank_issues(const struct ss_rank_cost *cost)
 {
     struct ss_layer_set set = *cost->set;

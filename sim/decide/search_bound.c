@@ -19,6 +19,9 @@
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 
+/* share of a sum, more than its rounding in another order */
+#define ROUNDING 2e-9
+
 /* number of leaves in an item of the pool; they share costs */
 #define RUN 128
 
@@ -75,6 +78,17 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
 }
 
+/* Returns a key of layouts with equal layers, whatever their stages and chunks. */
+static uint64_t key_of_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf)
+{
+    uint64_t h = mix(mix((uint64_t)leaf->cluster, 2), ss_find_switches_of(leaf->at));
+    for (int a = 0; a < c->naxes; a++) {
+        int kind = c->axes[a].kind;
+        h = mix(h, kind == SS_FIND_PP || kind == SS_FIND_VP || kind == SS_FIND_SCHEDULE ? -1 : leaf->at[a]);
+    }
+    return h;
+}
+
 /* Finds the entry of a key, or makes one and sets *is_new. Error: SS_ERR_NOMEM. */
 static int entry_at(struct ss_find_costs *shared, uint64_t key, int *is_new, int *out)
 {
@@ -89,6 +103,33 @@ static int entry_at(struct ss_find_costs *shared, uint64_t key, int *is_new, int
     return SS_OK;
 }
 
+/* Keeps what layers take for layouts with other stages: of the fewest microbatches, and of as many kinds as one first stage has. */
+static int keep_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                       const struct ss_layer_bounds layers, struct ss_find_costs *shared)
+{
+    int is_new, i;
+    if (!layers.kinds)
+        return SS_OK;
+    SS_TRY(entry_at(shared, key_of_layers(c, leaf), &is_new, &i));
+    struct ss_layer_bounds *kept = &shared->entry[i].least.layers;
+    if (is_new || layers.kinds > kept->kinds ||
+        (layers.kinds == kept->kinds && layers.microbatches < kept->microbatches))
+        *kept = layers;
+    return SS_OK;
+}
+
+/* Returns what the layers of a leaf take alone, s, by those of leaves with other stages; 0: none has its layers. */
+static double seconds_by_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                                const struct ss_job *job, int microbatches,
+                                const struct ss_find_costs *shared)
+{
+    int i = ss_plan_bounds_is_megatrons(job) ? ss_map_get(&shared->at, key_of_layers(c, leaf)) : -1;
+    return i < 0 ? 0
+                 : ss_plan_bounds_by_layers(&shared->entry[i].least.layers, job, c->stack, c->platform,
+                                            microbatches) *
+                       (1 - ROUNDING);
+}
+
 /* Finds the costs that a leaf shares. *out is -1 where they cannot be known. Error: SS_ERR_NOMEM. */
 static int find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job, struct ss_find_costs *shared, int *out)
@@ -99,7 +140,9 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
             ss_plan_bounds_find(job, c->stack, c->platform, 0, shared->cache, &shared->entry[i].least, NULL);
         shared->entry[i].known = !found;
         shared->made++;
-        rc = found == SS_ERR_NOMEM ? found : SS_OK;
+        rc = found == SS_ERR_NOMEM ? found
+             : found               ? SS_OK
+                                   : keep_layers(c, leaf, shared->entry[i].least.layers, shared);
     }
     *out = !rc && shared->entry[i].known ? i : -1;
     return rc;
@@ -182,7 +225,7 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
 }
 
 int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, const struct ss_asked *asked,
-                      struct ss_job *job, struct ss_find_bounds *out)
+                      struct ss_job *job, double most, struct ss_find_bounds *out)
 {
     const struct ss_find_space *s = shared->space;
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
@@ -199,6 +242,11 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
         rc = find_flight(job, microbatches, shared, &flight);
     if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
         return bound_block(c, leaf, job, &flight, shared, out);
+    double least = rc || isinf(most) ? 0 : seconds_by_layers(c, leaf, job, microbatches, shared);
+    if (least > most) {
+        out->seconds = least;
+        return SS_OK;
+    }
     SS_THEN(rc, find_shared(c, leaf, job, shared, &e));
     if (!rc && e >= 0) {
         ss_find_bounds_set(&shared->entry[e].least, &flight, job, c->stack, microbatches, out);
@@ -221,7 +269,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     int rc = ss_find_plain_job(s, &leaf, &asked, &job, NULL);
     if (rc)
         return rc == SS_ERR_NOMEM ? rc : SS_OK;
-    return ss_find_bound_job(shared, &leaf, &asked, &job, out);
+    return ss_find_bound_job(shared, &leaf, &asked, &job, INFINITY, out);
 }
 
 static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)

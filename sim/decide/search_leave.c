@@ -8,10 +8,11 @@
 /* Share of the work of a sequence that another micro batch than the largest may save, by the tiles of its kernels. */
 #define TILES 0.2
 
-/* Finds what layouts take at least that share the values of a leaf up to an axis. costs NULL: legal ones are counted alone. */
+/* Finds what layouts take at least that share the values of a leaf up to an axis. costs NULL: legal ones are counted alone. Times alone are
+ * found of layouts that surely take longer than `most`, s. */
 static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *leaf, int axis,
-                      const struct ss_asked *asked, struct ss_find_costs *costs, struct ss_find_least *out,
-                      struct ss_error *err)
+                      const struct ss_asked *asked, struct ss_find_costs *costs, double most,
+                      struct ss_find_least *out, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     const int n = axis + 1 < c->naxes ? c->axes[axis + 1].n : 1;
@@ -42,7 +43,7 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
         out->dp = ss_job_dp(&job, c->world_size);
         if (!costs)
             continue;
-        SS_TRY(ss_find_bound_job(costs, &at, &one, &job, &bounds));
+        SS_TRY(ss_find_bound_job(costs, &at, &one, &job, most, &bounds));
         out->seconds = fmin(out->seconds, bounds.seconds);
         out->bytes = fmin(out->bytes, bounds.least_bytes);
         out->work = fmin(out->work, bounds.work);
@@ -66,7 +67,7 @@ static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit,
         a++;
     if (a->kind > SS_FIND_MBS)
         return SS_OK;
-    SS_TRY(find_least(s, &leaf, axis, asked, NULL, &least, err));
+    SS_TRY(find_least(s, &leaf, axis, asked, NULL, INFINITY, &least, err));
     for (int i = 0; i < a->n && least.legal; i++) {
         const int64_t rank = atoi(a->value[i]);
         if (rank <= most || c->asked.job.global_batch % (rank * least.dp))
@@ -77,7 +78,7 @@ static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit,
     if (!most)
         return SS_OK;
     SS_TRY(ss_find_set(c, leaf.at, (int)(a - c->axes), (int)(a - c->axes) + 1, &largest, err));
-    SS_TRY(find_least(s, &leaf, axis, &largest, costs, &least, err));
+    SS_TRY(find_least(s, &leaf, axis, &largest, costs, INFINITY, &least, err));
     limit->slow = least.legal && least.work * (1 - TILES) >= limit->most_s;
     return SS_OK;
 }
@@ -97,13 +98,13 @@ int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit
         if (limit->slow < 0)
             SS_TRY(find_slow(s, limit, at, axis, asked, costs, err));
         int slow = limit->slow > 0;
-        SS_TRY(find_least(s, &at, axis, asked, slow ? NULL : costs, out, err));
+        SS_TRY(find_least(s, &at, axis, asked, slow ? NULL : costs, limit->most_s / (1 - HIDDEN), out, err));
         out->left_out = out->legal && (slow || out->seconds * (1 - HIDDEN) >= limit->most_s);
     }
     at.at[axis] = (unsigned char)full;
     if (out->left_out || full < 0)
         return SS_OK;
-    SS_TRY(find_least(s, &at, axis, asked, costs, out, err));
+    SS_TRY(find_least(s, &at, axis, asked, costs, INFINITY, out, err));
     out->left_out = out->legal && out->bytes * (1 - HIDDEN) > ss_platform_card(c->platform)->device_memory;
     return SS_OK;
 }

@@ -273,6 +273,15 @@ struct priced {
     struct ss_rank_cost cost; /* of a stage that is alike */
 };
 
+static void set_layers(const struct ss_plan *plan, int stage, const struct ss_rank_cost *cost,
+                       struct ss_layer_bounds *out)
+{
+    if (stage || !ss_plan_bounds_has_layers(plan->job, plan->stack, plan->platform))
+        return;
+    out->microbatches = plan->microbatches;
+    out->kinds = ss_rank_layers(cost, out->kind, SS_ARRAY_LEN(out->kind));
+}
+
 /* Finds the bounds of a stage. *before is the stage before it, and becomes this one; *out has the bounds of the stage before it, which hold
  * for one that is alike. The layers of another one at an equal site are taken over. slot[chunks], which may be NULL, gets those of its slots. */
 static int find_stage(const struct ss_plan_builder *b, int stage, double pace, int exact,
@@ -313,6 +322,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
         all->sent = least_sent(all->sent, &cost.chunks[k]);
     }
     if (!rc) {
+        set_layers(plan, stage, &cost, &all->layers);
         out->issues = ss_rank_issues(&cost);
         out->exposed = exposed_of(&cost, plan->schedule->chunks);
         out->step = cost.optimizer_s + cost.gradients_s + plan->stack->fixed_iteration;

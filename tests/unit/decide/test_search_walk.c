@@ -69,6 +69,62 @@ static void test_shares(void)
     }
 }
 
+/* Returns whether leaves differ in stages and chunks alone. */
+static int same_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *a,
+                       const struct ss_find_leaf *b)
+{
+    for (int i = 0; i < c->naxes; i++)
+        if (a->at[i] != b->at[i] && c->axes[i].kind != SS_FIND_PP && c->axes[i].kind != SS_FIND_VP)
+            return 0;
+    return a->cluster == b->cluster;
+}
+
+/* The bound by layers of another layout is never above a layout's own, and often near. Racks of 72 GPUs hold groups of experts that begin anywhere. */
+static void test_layers(void)
+{
+    static const struct {
+        const char *job;
+        int near; /* per cent of layouts whose bound by layers is 0.9 of theirs, at least */
+    } jobs[] = {
+        {"--platform h100 --nodes 12 --model deepseek-v2 --bf16 --seq 4096 --gbs 480 --tp 1 --cp 1 "
+         "--fsdp none --recompute none",
+         40},
+        {"--platform gb200 --nodes 36 --model deepseek-v3 --bf16 --seq 4096 --gbs 720 --tp 1 --cp 2 "
+         "--fsdp none --recompute full",
+         25},
+        {"--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 8192 --gbs 64 --fsdp none "
+         "--recompute none",
+         5},
+    };
+    for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+        struct ss_find_space s;
+        int n = 0, near = 0;
+        walk(jobs[k].job, 1, &s);
+        const struct ss_find_cluster *c = s.clusters;
+        for (size_t i = 0; i < s.nleaves; i++) {
+            struct ss_plan_bounds of;
+            struct ss_job job;
+            CU_ASSERT_EQUAL_FATAL(ss_find_job(&s, &s.leaves[i], &job, NULL), 0);
+            if (ss_plan_bounds_find(&job, c->stack, c->platform, 0, NULL, &of, NULL) || !of.layers.kinds)
+                continue;
+            for (size_t j = 0; j < s.nleaves; j++) {
+                if (!same_layers(c, &s.leaves[i], &s.leaves[j]))
+                    continue;
+                CU_ASSERT_EQUAL_FATAL(ss_find_job(&s, &s.leaves[j], &job, NULL), 0);
+                double seconds = ss_plan_bounds_by_layers(&of.layers, &job, c->stack, c->platform,
+                                                          ss_job_microbatches(&job, c->world_size));
+                n += seconds > 0;
+                near += seconds > 0.9 * s.bounds[j].seconds;
+                if (s.bounds[j].seconds > 0)
+                    CU_ASSERT(seconds * (1 - 2e-9) <= s.bounds[j].seconds);
+            }
+        }
+        CU_ASSERT(n > 200);
+        CU_ASSERT(100 * near > jobs[k].near * n);
+        ss_find_space_free(&s);
+    }
+}
+
 static int load(void)
 {
     return ss_bands_load(NULL, NULL, &bands, NULL);
@@ -82,6 +138,7 @@ static int unload(void)
 
 SUITE(search_walk)
 {
-    CU_TestInfo tests[] = {{"shares of the work", test_shares}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"shares of the work", test_shares}, {"layers of other stages", test_layers}, CU_TEST_INFO_NULL};
     return suite_run("search_walk", load, unload, tests);
 }

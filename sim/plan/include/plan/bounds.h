@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "cost/rank_cost.h"
 #include "stepsim/error.h"
 
 struct ss_job;
@@ -47,7 +48,13 @@ struct ss_stage_bounds {
     double logits;            /* bytes that the loss keeps beyond activations */
     double extra;             /* further bytes while a backward runs */
 };
+/* What the numbered layers of the first stage take, with so many microbatches; kinds 0: not known. */
+struct ss_layer_bounds {
+    int kinds, microbatches;
+    struct ss_layer_seconds kind[4];
+};
 struct ss_plan_bounds {
+    struct ss_layer_bounds layers;
     /* 1: all layers are equal and every chunk of a stage has as many, so a chunk's forward takes at least its
      * part */
     int even;
@@ -78,6 +85,15 @@ struct ss_plan_bounds {
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
                         const struct ss_platform *platform, int exact, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err);
+/* Returns 1 when a layer takes what it takes under any other number of stages, or longer where a job has more microbatches or stages
+ * that begin inside a node: each waits for the same ranks, and no collective of data parallelism is in it. */
+int ss_plan_bounds_has_layers(const struct ss_job *job, const struct ss_stack *stack,
+                              const struct ss_platform *platform);
+/* Returns the s of an iteration that the numbered layers of the stages take alone in Megatron's orders, by what they take under another number of stages and
+ * chunks; no more than the bounds of the job say. 0: nothing is known. */
+double ss_plan_bounds_by_layers(const struct ss_layer_bounds *layers, const struct ss_job *job,
+                                const struct ss_stack *stack, const struct ss_platform *platform,
+                                int microbatches);
 /* Returns 1 when a job runs Megatron's own order: 1F1B, interleaved with several chunks. */
 int ss_plan_bounds_is_megatrons(const struct ss_job *job);
 /* Returns how stages send to each other there, SS_P2P_... */
