@@ -31,7 +31,7 @@ from ._answer import Answer, Page, Row, Rows, Svg
 from ._error import Error, checked, usage
 from ._library import ask as _ask
 from ._progress import Progress, Watch
-from ._words import Value, files_of, flat_of, name_of, number_of, one_value_each, several_of, text_of, words_of
+from ._words import Value, files_of, flat_of, name_of, number_of, one_value_each, settled, several_of, text_of, words_of
 
 __all__ = ['Answer', 'Error', 'Page', 'Rows', 'Svg', 'run', 'plan', 'explain', 'check', 'compare', 'sweep', 'search', 'capacity', 'schedule',
            'validate', 'names', 'doctor', 'version', 'flat']
@@ -54,12 +54,14 @@ def _document(words: Sequence[str], files: Sequence[str] = (), watch: Optional[W
 def _given(words: Sequence[str], flags: Mapping[str, Value]) -> List[str]:
     for word in words:
         if not isinstance(word, str):
-            raise TypeError(f'stepsim: {word!r} is no word: give flags as "--tp", "4" or tp=4')
+            hint = 'give a dict of keywords as **job' if isinstance(word, Mapping) else 'give flags as "--tp", "4" or tp=4'
+            raise TypeError(f'stepsim: {word!r} is no word: {hint}')
     return list(words) + words_of(flags)
 
 
 def _one(command: str, words: Sequence[str], flags: Dict[str, Value]) -> Answer:
     """A command that predicts one job."""
+    flags = settled(flags)
     files = files_of(command, flags)
     one_value_each(flags)
     return _document([command, *_given(words, flags)], files)
@@ -67,6 +69,7 @@ def _one(command: str, words: Sequence[str], flags: Dict[str, Value]) -> Answer:
 
 def _many(command: str, words: Sequence[str], flags: Dict[str, Value], vary: Vary, options: Mapping[str, Value], progress: Progress) -> Answer:
     """A command that predicts many jobs: several values of a keyword are values that it varies."""
+    flags = settled(flags)
     files = files_of(command, flags)
     varied = several_of(command, words, flags, vary)
     return _document([command, *_given(words, flags), *varied, *words_of(options)], files, Watch(command, progress))
@@ -132,6 +135,7 @@ def _path(side: Any) -> str:
 def _text(side: Mapping[str, Any]) -> str:
     """The flags of a dict, or of the run whose answer it is, as a file has them."""
     if not isinstance(side, Answer):
+        side = settled(side)
         one_value_each(side)
     words = side._words[1:] if isinstance(side, Answer) else words_of(side)  # pylint: disable=protected-access
     return ' '.join(_quoted(word) for word in words) + '\n'

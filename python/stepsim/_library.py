@@ -80,8 +80,11 @@ class _Gate:
     def enter(self, alone: bool) -> None:
         with self._changed:
             self._waiting += alone
-            self._changed.wait_for(lambda: self._inside == 0 if alone else self._inside >= 0 and not self._waiting)
-            self._waiting -= alone
+            try:
+                self._changed.wait_for(lambda: self._inside == 0 if alone else self._inside >= 0 and not self._waiting)
+            finally:  # Ctrl-C ends the wait, too
+                self._waiting -= alone
+                self._changed.notify_all()
             self._inside = -1 if alone else self._inside + 1
 
     def leave(self) -> None:

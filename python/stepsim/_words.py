@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyword arguments as flags."""
 import os
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._error import usage
 
@@ -70,6 +70,11 @@ def words_of(flags: Mapping[str, Value]) -> List[str]:
         else:
             words += [flag] + [text_of(item) for item in value]
     return words
+
+
+def settled(flags: Mapping[str, Value]) -> Dict[str, Value]:
+    """The flags, whose values may all be read more than once: of a generator a list is made."""
+    return {keyword: list(value) if isinstance(value, Iterator) else value for keyword, value in flags.items()}
 
 
 def _is_several(value: Value) -> bool:

@@ -150,6 +150,7 @@ class Errors(unittest.TestCase):
                      lambda: stepsim.run(model={'hidden_size': 1})):
             self.assertRaises(TypeError, call)
         self.assertRaises(ValueError, stepsim.run, '--model', 'a\0b')
+        self.assertRaisesRegex(TypeError, r'as \*\*job', stepsim.run, SMALL)
 
 
     def usage(self, call, *texts):
@@ -171,6 +172,8 @@ class Errors(unittest.TestCase):
             stepsim.sweep(progress='yes', **{**SMALL, 'tp': [2, 4]})
         self.usage(lambda: stepsim.sweep(vary={'tp': [2]}, **{**SMALL, 'tp': [2, 4]}), 'tp has several values, and is in vary')
         self.assertEqual(stepsim.run(**{**SMALL, 'nodes': [1]}), stepsim.run(**SMALL))
+        self.assertEqual(stepsim.run(**{**SMALL, 'nodes': (n for n in [1])}), stepsim.run(**SMALL))
+        self.assertEqual(len(stepsim.sweep(tp=iter([4, 8]), **{k: v for k, v in SMALL.items() if k != 'tp'})), 2)
 
     def test_files_that_a_command_has_not(self):
         self.usage(lambda: stepsim.run(csv='x.csv', **SMALL), 'run writes no csv')
@@ -381,6 +384,19 @@ class Package(unittest.TestCase):
             return stepsim.run(**SMALL)['verdict']
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
             self.assertEqual(list(pool.map(ask, range(12))), ['fits', ['fits'] * 2, ['fits'] * 2] * 4)
+
+    def test_interrupted_wait(self):
+        """Who is interrupted while others work waits no longer: calls behind it are answered."""
+        from stepsim import _library
+        gate = _library._Gate()
+
+        def struck(*_):
+            raise KeyboardInterrupt
+        gate.enter(False)
+        gate._changed.wait_for = struck
+        self.assertRaises(KeyboardInterrupt, gate.enter, True)
+        del gate._changed.wait_for
+        self.assertEqual((gate._inside, gate._waiting), (1, 0))
 
     def test_versions(self):
         """The name of the library follows the version of the project."""
