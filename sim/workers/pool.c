@@ -174,16 +174,20 @@ static bool goes_on(struct ss_deal *d)
 static void wait_for_replies(struct ss_deal *d)
 {
     struct ss_crew *c = d->crew;
-    struct ss_deal next = {.crew = c->next};
     int n = c->nhere;
     ss_relay_watch(c->workers, c->ready, n);
     for (int i = 0; i < c->nhere && next_of(c, i); i++)
         ss_relay_watch(next_of(c, i), &c->ready[n++], 1);
     if (poll(c->ready, (nfds_t)n, c->team ? NAP_MS : c->pool->workers.stop ? STOP_MS : -1) <= 0)
         return;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < c->nhere; i++)
         if (c->ready[i].revents)
-            take_reply(i < c->nhere ? d : &next, i < c->nhere ? &c->workers[i] : next_of(c, i - c->nhere));
+            take_reply(d, &c->workers[i]);
+    for (int i = c->nhere; i < n; i++) {
+        struct ss_deal next = {.crew = c->next};
+        if (c->ready[i].revents)
+            take_reply(&next, next_of(c, i - c->nhere));
+    }
 }
 
 static int run_workers(struct ss_deal *d, struct ss_error *err)
