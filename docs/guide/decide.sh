@@ -42,8 +42,8 @@ shown explain --job $job
 result why explain --job $job --json
 cat << 'END'
 
-Read it from above. The gap between the ideal and the kernels is the largest term and no flag changes it: these are what fp8 GEMMs and flash attention
-reach on this card. The next one is the last stage's logits and loss, for which the other seven stages wait: a better split of the layers takes most of
+Read it from above. The gap between the ideal and the kernels is the largest term: what fp8 GEMMs and flash attention reach on this card. Only another
+kernel of attention changes it. The next one is the last stage's logits and loss, for which the other seven stages wait: a better split of the layers takes most of
 it away. Communication and bubble are nearly hidden, so faster NICs bring nothing (the elasticities say so too).
 
 ## The advice, applied

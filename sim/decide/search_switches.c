@@ -111,22 +111,25 @@ unsigned ss_find_switches_legal(const struct ss_find_space *s, const struct ss_f
     return on;
 }
 
-/* Returns whether a recipe has all words that begin a switch: its first flag, with the value where it has one. */
+/* Writes the words of a switch for a job of no flags, to which nearly none applies. */
+static void usual_words(int bit, char words[200])
+{
+    struct ss_job job;
+    ss_job_init(&job);
+    job.dp.distributed_optimizer = job.sequence_parallel = 1; /* which go with sharded ranks */
+    ss_change_words(change_of(bit), SS_CHANGE_SWITCH, &job, 1, words, 200);
+}
+
+/* Returns whether a recipe has the words of a switch: the first flag, or all where another switch begins with that flag, too. */
 static int has_switch(const char *recipe, int bit)
 {
-    static const struct {
-        const char *flag, *words; /* a switch by its first flag, and what the recipe says of it */
-    } said[] = {{"--moe-token-dispatcher-type", "--moe-flex-dispatcher-backend deepep"},
-                {"--attention-backend", "--attention-backend flash"}};
-    struct ss_job job;
-    char words[200] = "", flag[64];
-    ss_job_init(&job); /* that of no flags: a switch applies to nearly none, but its words are written */
-    ss_change_words(change_of(bit), SS_CHANGE_SWITCH, &job, 1, words, sizeof words);
-    snprintf(flag, sizeof flag, "%.*s", (int)strcspn(words, " "), words);
-    for (size_t i = 0; i < SS_ARRAY_LEN(said); i++)
-        if (!strcmp(flag, said[i].flag))
-            ss_copy(flag, sizeof flag, said[i].words);
-    return flag[0] && strstr(recipe, flag) != NULL;
+    char words[200] = "";
+    usual_words(bit, words);
+    if (!strncmp(words, "--moe-token-dispatcher-type", 27))
+        return strstr(recipe, "--moe-flex-dispatcher-backend deepep") != NULL;
+    if (strncmp(words, "--attention-backend", 19) != 0 && !strstr(words, "--delay-wgrad-compute"))
+        words[strcspn(words, " ")] = '\0';
+    return words[0] && strstr(recipe, words) != NULL;
 }
 
 int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,

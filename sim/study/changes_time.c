@@ -22,11 +22,33 @@ DEFINE(overlap_tp)
     return job->tp >= 2 && !job->tp_comm_overlap;
 }
 
+DEFINE(use_fused)
+{
+    (void)dp;
+    snprintf(words, size, "--attention-backend fused");
+    return job->attention != SS_ATTENTION_FUSED && job->precision != SS_FP32;
+}
+
+/* The overlap below, with the weight gradients behind what is exchanged. */
+DEFINE(overlap_experts_more)
+{
+    (void)dp;
+    snprintf(words, size, "--overlap-moe-expert-parallel-comm --delay-wgrad-compute");
+    return job->model.num_experts > 0 && job->ep >= 2 && !job->moe.delay_wgrad;
+}
+
 DEFINE(overlap_experts)
 {
     (void)dp;
     snprintf(words, size, "--overlap-moe-expert-parallel-comm");
     return job->model.num_experts > 0 && job->ep >= 2 && !job->moe.overlap;
+}
+
+DEFINE(overlap_shared_experts)
+{
+    (void)dp;
+    snprintf(words, size, "--moe-shared-expert-overlap");
+    return job->model.shared_expert_ffn_hidden_size > 0 && !job->moe.shared_expert_overlap;
 }
 
 DEFINE(use_deepep)
@@ -48,6 +70,13 @@ DEFINE(fuse_permutation)
     (void)dp;
     snprintf(words, size, "--moe-permute-fusion");
     return job->model.num_experts > 0 && !job->moe.permute_fusion;
+}
+
+DEFINE(fuse_router)
+{
+    (void)dp;
+    snprintf(words, size, "--moe-router-fusion");
+    return job->model.num_experts > 0 && !job->moe.router_fusion;
 }
 
 DEFINE(recompute_none)
@@ -123,10 +152,14 @@ DEFINE(use_fp8)
 const struct ss_change_row ss_changes_for_time[] = {
     {overlap_gradients, SWITCH, SS_CHANGE_PLAIN, NULL},
     {overlap_tp, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {use_fused, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {overlap_experts_more, SWITCH, SS_CHANGE_PLAIN, NULL},
     {overlap_experts, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {overlap_shared_experts, SWITCH, SS_CHANGE_PLAIN, NULL},
     {use_deepep, SWITCH, SS_CHANGE_PLAIN, NULL},
     {group_gemms, SWITCH, SS_CHANGE_PLAIN, NULL},
     {fuse_permutation, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {fuse_router, SWITCH, SS_CHANGE_PLAIN, NULL},
     {recompute_none, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_less, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_half, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},

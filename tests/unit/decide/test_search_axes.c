@@ -41,15 +41,31 @@ static double best_of(const struct ss_find_result *f)
 
 static size_t stride = 1;
 
+/* Returns the switches that are on in some layout where all, or that one alone, are to be on. */
+static unsigned applying(const char *words)
+{
+    unsigned on = 0;
+    for (int bit = -1; bit < ss_find_switches(); bit++) {
+        unsigned set = bit < 0 ? (1u << ss_find_switches()) - 1 : 1u << bit;
+        struct ss_find_result *f = search(words, SS_FIND_AXES_LAYOUT, &set, 1);
+        for (int i = 0; i < f->npoints; i++)
+            on |= f->points[i].switches;
+        ss_find_free(f);
+    }
+    return on;
+}
+
 /* All sets of switches with all layouts, each predicted, against the search. Returns how much the best set gains. */
 static double against_all(const char *words)
 {
     struct ss_find_result *found = search(words, SS_FIND_AXES_ALL, NULL, 0);
-    unsigned all = 1u << ss_find_switches(), none = 0;
+    unsigned on = applying(words), none = 0, number = 0;
     struct ss_find_result *plain = search(words, SS_FIND_AXES_LAYOUT, &none, 0);
     double least = INFINITY, best = best_of(found), gain = 1 - best / best_of(plain);
 
-    for (unsigned set = 0; set<all; set += stride> 1 && set ? 7 : 1) {
+    for (unsigned set = on; set; set = (set - 1) & on) { /* all parts of `on` */
+        if (stride > 1 && number++ % 5)
+            continue;
         struct ss_find_result *f = search(words, SS_FIND_AXES_LAYOUT, &set, 1);
         least = fmin(least, best_of(f));
         ss_find_free(f);
