@@ -116,6 +116,8 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     int rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
     c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
+    if (!rc)
+        c->said = ss_find_switches_said(c);
     if (!rc && o->switches)
         c->switches = o->switches[i];
     else if (!rc)

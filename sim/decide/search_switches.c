@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "job/recipe.h"
+#include "stepsim/flags.h"
 #include "study/changes.h"
 #include "study/study_internal.h"
 
@@ -92,6 +93,7 @@ unsigned ss_find_switches_legal(const struct ss_find_space *s, const struct ss_f
                                 const struct ss_asked *asked, struct ss_job *job, unsigned set)
 {
     char words[1024];
+    set &= ~c->said;
     if (!set)
         return 0;
     const struct ss_job plain = *job;
@@ -118,6 +120,25 @@ static void usual_words(int bit, char words[200])
     ss_job_init(&job);
     job.dp.distributed_optimizer = job.sequence_parallel = 1; /* which go with sharded ranks */
     ss_change_words(change_of(bit), SS_CHANGE_SWITCH, &job, 1, words, 200);
+}
+
+unsigned ss_find_switches_said(const struct ss_find_cluster *c)
+{
+    unsigned set = 0;
+    for (int bit = 0; bit < ss_find_switches(); bit++) {
+        char words[200] = "", flag[64];
+        usual_words(bit, words);
+        for (const char *p = words, *next; *p; p = next) {
+            snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
+            next = p + strlen(flag);
+            next += *next == ' ';
+            int value = *next && *next != '-', said = value && ss_find_gives(&c->request, flag);
+            for (int a = 0; a < c->naxes; a++)
+                said |= ss_flag_same(c->axes[a].flag, flag);
+            set |= (unsigned)(flag[0] == '-' && said) << bit;
+        }
+    }
+    return set;
 }
 
 /* Returns whether a recipe has the words of a switch: the first flag, or all where another switch begins with that flag, too. */

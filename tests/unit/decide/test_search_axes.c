@@ -163,6 +163,27 @@ static void test_given_or_varied(void)
     }
 }
 
+/* A switch beats no flag of the job, and none that is varied. */
+static void test_said(void)
+{
+    static const char job[] =
+        "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 32 --mbs 1 --cp 1 "
+        "--tp 1 --pp 1 --ep 16 --fsdp none --recompute none --num-layers 8",
+                      *const said[][2] = {
+                          {"--moe-token-dispatcher-type alltoall", "--moe-token-dispatcher-type"},
+                          {"--attention-backend unfused", "--attention-backend"},
+                          {"--attention-backend flash", "--attention-backend"}};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        char words[512];
+        snprintf(words, sizeof words, "%s %s", job, said[i][0]);
+        struct ss_find_result *f = search(words, SS_FIND_AXES_ALL, NULL, 0);
+        const char *flags = f->points[f->groups[0].best].flags;
+        CU_ASSERT_PTR_NULL(strstr(flags, said[i][1]));
+        CU_ASSERT_PTR_NOT_NULL(strstr(flags, "--moe-grouped-gemm"));
+        ss_find_free(f);
+    }
+}
+
 /* What the recipe of the stack's release switches on is on. */
 static void test_recipe(void)
 {
@@ -208,6 +229,7 @@ SUITE(search_axes)
     CU_TestInfo tests[] = {{"all sets", test_sets},
                            {"words make the job", test_words},
                            {"switches alone", test_switches_alone},
+                           {"what the job says", test_said},
                            {"the recipe's", test_recipe},
                            {"given or varied", test_given_or_varied},
                            {"what the framework has", test_framework},

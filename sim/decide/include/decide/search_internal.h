@@ -59,6 +59,7 @@ struct ss_find_cluster {
     int sequence;      /* 1: sequence parallelism goes with tensor parallelism */
     int experts;       /* 1: experts may be split or whole, because the job does not say */
     unsigned switches; /* a bit each: on where they apply and are legal */
+    unsigned said;     /* those that never are, for the job or --vary says what they would change */
     unsigned bounded;  /* those for which the space has bounds */
     double room;       /* bytes that a layout which surely fits needs at most */
     int64_t
@@ -192,6 +193,8 @@ unsigned ss_find_switches_legal(const struct ss_find_space *s, const struct ss_f
 /* Makes the job that `asked` describes with switches, of which `job` is the finished one without them. */
 int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_cluster *c,
                        const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err);
+/* Returns the switches that would give a flag another value than the job does, or change a flag that is varied. */
+unsigned ss_find_switches_said(const struct ss_find_cluster *c);
 /* Returns the switches that the recipe of the stack's release nearest to a cluster has on. */
 int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
                                struct ss_error *err);
