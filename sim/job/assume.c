@@ -75,70 +75,74 @@ static int add_nearest(const struct ss_csv *recipes, const struct ss_recipe_key 
 }
 
 /* The recipe, and where it has no stages for the job's pipeline, those of the nearest one that has. */
-static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
-                      struct ss_error *err)
+static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, const struct ss_request *said,
+                      struct ss_request *out, struct ss_error *err)
 {
     const struct ss_job *job = &asked->job;
     const struct ss_csv *recipes;
-    int layout = ss_recipe_has_layout(a->said), rc = ss_input_cache_recipes(a->inputs, &recipes, err);
+    int layout = ss_recipe_has_layout(said), rc = ss_input_cache_recipes(a->inputs, &recipes, err);
     struct ss_recipe_key key = {.stack = job->stack,
                                 .model = job->model_ref,
                                 .card = a->card,
-                                .precision = gives_precision(a->said) ? precision_of(asked) : "bf16",
+                                .precision = gives_precision(said) ? precision_of(asked) : "bf16",
                                 .gpus = a->gpus,
                                 .mbs = job->micro_batch,
                                 .gbs = job->global_batch};
 
     if (layout) {
         key.tp = job->tp, key.pp = job->pp, key.cp = job->cp, key.ep = job->ep;
-        key.vp = virtual_stages(asked, a->said);
+        key.vp = virtual_stages(asked, said);
     }
-    SS_THEN(rc, add_nearest(recipes, &key, 0, &(struct ss_recipe_use){.said = a->said, .whole = !layout}, out,
-                            err));
+    SS_THEN(rc,
+            add_nearest(recipes, &key, 0, &(struct ss_recipe_use){.said = said, .whole = !layout}, out, err));
     if (!rc && key.pp > 1 && key.vp && !gives(out, SS_RECIPE_STAGES))
         rc = add_nearest(recipes, &key, SS_RECIPE_LAYOUT,
-                         &(struct ss_recipe_use){.said = a->said, .only = SS_RECIPE_STAGES}, out, err);
+                         &(struct ss_recipe_use){.said = said, .only = SS_RECIPE_STAGES}, out, err);
     return rc;
 }
 
-static int add_defaults(const struct ss_assume *a, struct ss_request *out, struct ss_error *err)
+static int add_defaults(const struct ss_request *said, struct ss_request *out, struct ss_error *err)
 {
     int rc = ss_request_add_place(out, NULL, err);
 
     SS_THEN(rc, ss_request_assumed(out, "default", err));
-    if (!rc && !gives_storage(a->said))
+    if (!rc && !gives_storage(said))
         rc = ss_request_add(out, "--bf16", 0, err);
     return rc;
 }
 
-/* Adds what the job says, but the number of virtual stages where the layout of a recipe has as many, for Megatron refuses both. */
-static int add_said(struct ss_request *out, const struct ss_request *said, struct ss_error *err)
+/* Moves the words behind those that are assumed. */
+static int put_before(struct ss_request *assumed, struct ss_request *r, int rc, struct ss_error *err)
 {
-    struct ss_request copy;
-
-    SS_TRY(ss_request_copy(said, &copy, err));
-    if (gives(out, SS_RECIPE_STAGES)) {
-        ss_request_drop(&copy, "--vp");
-        ss_request_drop(&copy, "--num-virtual-stages-per-pipeline-rank");
-    }
-    int rc = ss_request_append(out, &copy, err);
-    ss_request_free(&copy);
+    SS_THEN(rc, ss_request_move(assumed, r, err));
+    ss_request_free(rc ? assumed : r);
+    if (!rc)
+        *r = *assumed;
     return rc;
 }
 
-int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
+int ss_assume_defaults(struct ss_request *r, struct ss_error *err)
+{
+    struct ss_request out;
+
+    ss_request_init(&out);
+    return put_before(&out, r, add_defaults(r, &out, err), err);
+}
+
+int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *r,
               struct ss_error *err)
 {
-    int rc = SS_OK;
+    struct ss_request out;
 
-    ss_request_init(out);
-    rc = add_defaults(a, out, err);
-    if (!rc && asked->recipe != SS_RECIPE_NONE && names_stack(a->said))
-        rc = add_recipe(a, asked, out, err);
-    SS_THEN(rc, add_said(out, a->said, err));
-    if (rc)
-        ss_request_free(out);
-    return rc;
+    ss_request_init(&out);
+    int rc = add_defaults(r, &out, err);
+    if (!rc && asked->recipe != SS_RECIPE_NONE && names_stack(r))
+        rc = add_recipe(a, asked, r, &out, err);
+    if (!rc && gives(&out, SS_RECIPE_STAGES)) { /* Megatron refuses both */
+        ss_request_drop(r, "--vp");
+        ss_request_drop(r, "--num-virtual-stages-per-pipeline-rank");
+    }
+    return put_before(&out, r, rc, err);
 }
 
 /* Notes that recipes of the stack are left out, where it has any for the model. */
@@ -233,6 +237,11 @@ int ss_request_said(const struct ss_request *r, struct ss_asked *asked)
 int ss_assume_may_apply(const struct ss_request *r)
 {
     return is_typed(r) || gives(r, "--recipe");
+}
+
+int ss_assume_asks_job(const struct ss_request *r)
+{
+    return !is_typed(r) || names_stack(r);
 }
 
 int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked)

@@ -352,15 +352,20 @@ int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, cons
 
 void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform *platform)
 {
-    struct entry **link = &l->list[MACHINE], *e;
+    struct entry *given = l->list[MACHINE];
 
-    while (*link && (*link)->machine.platform != platform)
-        link = &(*link)->next;
-    e = *link;
-    if (!e || --e->machine.users > 0 || !e->machine.set)
+    while (given && given->machine.platform != platform)
+        given = given->next;
+    if (!given || --given->machine.users > 0 || !given->machine.set)
         return;
-    *link = e->next;
-    free_entry(e, MACHINE);
+    for (struct entry **link = &l->list[MACHINE], *e; (e = *link);) {
+        if (e == given || e->machine.users > 0 || !e->machine.set) {
+            link = &e->next;
+            continue;
+        }
+        *link = e->next;
+        free_entry(e, MACHINE);
+    }
 }
 
 /* ---- models, recipes, loads and documents ---- */

@@ -93,6 +93,29 @@ int ss_request_append(struct ss_request *to, const struct ss_request *r, struct 
     return rc;
 }
 
+int ss_request_move(struct ss_request *to, struct ss_request *r, struct ss_error *err)
+{
+    const int places = to->nplaces;
+
+    SS_NEED(!ss_grow(&to->place, &to->cap_places, (size_t)(places + r->nplaces), sizeof *to->place) &&
+                !ss_grow(&to->word, &to->cap, to->n + r->n, sizeof *to->word),
+            err);
+    for (size_t i = 0; i < r->n; i++) {
+        to->word[to->n] = r->word[i];
+        to->word[to->n++].place += places;
+    }
+    for (int i = 0; i < r->nplaces; i++)
+        to->place[to->nplaces++] = r->place[i];
+    to->edited = r->edited;
+    to->notes = r->notes;
+    to->ignored = r->ignored;
+    to->behind = r->behind;
+    free(r->word);
+    free(r->place);
+    ss_request_init(r);
+    return SS_OK;
+}
+
 int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err)
 {
     ss_request_init(copy);

@@ -167,11 +167,16 @@ int ss_request_dropped(const struct ss_request *r, struct ss_notes *names)
 
 int ss_request_has_what_if(const struct ss_request *r)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (ss_request_value_of(r, i, "--without") || ss_request_value_of(r, i, "--scale") ||
-            ss_request_value_of(r, i, "--drop") || is_drop_unknown(r, i))
+    int scaled = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        if (ss_request_value_of(r, i, "--without") || ss_request_value_of(r, i, "--drop") ||
+            is_drop_unknown(r, i))
             return 1;
-    return 0;
+        scaled |= ss_request_value_of(r, i, "--scale") != NULL;
+    }
+    return scaled &&
+           (ss_request_find(r, "--measured") < r->n || ss_request_find(r, "--measured-memory") < r->n);
 }
 
 /* All --drop and --drop-unknown, before --without, which an unknown flag's values would confuse. */

@@ -10,8 +10,6 @@
 /* A scenario and what it points to. */
 struct whole {
     struct ss_scenario s;
-    struct ss_asked asked;
-    struct ss_job job;
     struct ss_request request;
     /* the request after --without, and the request itself where there is no --without */
     struct ss_request left;
@@ -20,6 +18,9 @@ struct whole {
     struct ss_platform
         *assumed; /* that of the words before assumptions, mostly the scenario's: it is not made twice */
     ss_route_asker asker;
+    /* not zeroed, for they are large: each is filled in one go */
+    struct ss_asked asked;
+    struct ss_job job;
 };
 
 static int note_files(const struct whole *w, struct ss_files *files, struct ss_error *err)
@@ -53,32 +54,27 @@ static int resolve(struct whole *w, struct ss_error *err)
 /* Puts what the words leave open in front of them. */
 static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
-    struct ss_request with;
     struct ss_asked asked;
     struct ss_platform *platform;
     struct ss_stack *stack;
 
     if (!ss_assume_may_apply(&w->request))
         return SS_OK;
+    if (!ss_assume_asks_job(&w->request))
+        return ss_assume_defaults(&w->request, err);
     int rc = ss_request_said(&w->request, &asked);
     if (rc || !ss_assume_applies(&w->request, &asked)) /* what is wrong is told when all words are read */
         return rc == SS_ERR_NOMEM ? ss_nomem(err) : SS_OK;
     SS_TRY(ss_input_cache_find(w->inputs, &asked.job, &w->request, w->asker, files, &platform, &stack, err));
     int each = ss_platform_gpus_per_node(platform);
-    const struct ss_assume a = {.said = &w->request,
-                                .inputs = w->inputs,
+    const struct ss_assume a = {.inputs = w->inputs,
                                 .card = ss_platform_card(platform)->name,
                                 .gpus = asked.job.gpus ? asked.job.gpus
                                         : asked.job.nodes
                                             ? ss_job_world_size(&asked.job, ss_platform_nodes(platform), each)
                                             : 0};
-    rc = ss_assume(&a, &asked, &with, err);
     w->assumed = platform;
-    if (rc)
-        return rc;
-    ss_request_free(&w->request);
-    w->request = with;
-    return SS_OK;
+    return ss_assume(&a, &asked, &w->request, err);
 }
 
 /* Says what the real job has and this one has not. */
@@ -247,9 +243,10 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 int ss_scenario_build_from(struct ss_input_cache *inputs, const struct ss_request *r, ss_route_asker asker,
                            struct ss_files *files, struct ss_scenario **out, struct ss_error *err)
 {
-    struct whole *w = ss_calloc(1, sizeof *w);
+    struct whole *w = malloc(sizeof *w);
 
     SS_NEED(w, err);
+    memset(w, 0, offsetof(struct whole, asked));
     w->s.job = &w->job;
     w->s.request = &w->request;
     w->inputs = inputs ? ss_input_cache_share(inputs) : ss_input_cache_new();

@@ -148,7 +148,8 @@ static void test_refused(void)
     refused(JOB "--tp 8 --nodes 4 --failed-gpu 3:8", "GPUs 0 to 7");
     refused(JOB "--tp 8 --nodes 4 --failed-gpu 3:", "not NODE or NODE:GPU");
     refused(JOB "--tp 8 --nodes 4 --failed-gpu 1,,2", "not NODE or NODE:GPU");
-    refused("--platform gb200 --nodes 18 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 144 --failed-gpu 0",
+    refused("--platform gb200 --nodes 18 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 144 --seq 4096 "
+            "--failed-gpu 0",
             "an NVLink switch joins");
 }
 

@@ -44,10 +44,11 @@ int ss_faults_end(struct ss_faults *f, int rc, const struct ss_error *why, struc
 
 /* Adds the places, words and notes of a request behind those of *to. Error: SS_ERR_NOMEM. */
 int ss_request_append(struct ss_request *to, const struct ss_request *r, struct ss_error *err);
+/* Moves them there, to a request without notes, and leaves *r empty. Error: SS_ERR_NOMEM; then both are as before. */
+int ss_request_move(struct ss_request *to, struct ss_request *r, struct ss_error *err);
 
 /* What is known where words leave something open. */
 struct ss_assume {
-    const struct ss_request *said;
     struct ss_input_cache *inputs;
     const char *card;
     int gpus; /* of the job; 0: nobody says how many nodes */
@@ -58,10 +59,14 @@ int ss_request_said(const struct ss_request *r, struct ss_asked *asked);
 int ss_assume_may_apply(const struct ss_request *r);
 /* Whether what words leave open is assumed: people typed them, or they ask for it by --recipe auto. */
 int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked);
-/* Makes *out, which must not be initialised, the words with what is assumed before them, in places that say whence: the precision
- * (bf16) and the nearest recipe of the stack's release. The caller frees *out with ss_request_free, unless this fails. */
-int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
+/* Whether what is assumed depends on what the words ask for, as a recipe does. */
+int ss_assume_asks_job(const struct ss_request *r);
+/* Puts what is assumed before the words, in places that say whence: the precision (bf16) and the nearest recipe of the stack's release. After
+ * an error the request is of no use but to be freed. */
+int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *r,
               struct ss_error *err);
+/* Does so where what is assumed does not depend on the job. */
+int ss_assume_defaults(struct ss_request *r, struct ss_error *err);
 
 /* The inputs and the result while a job is made. */
 struct ss_finish {
