@@ -44,3 +44,32 @@ double ss_cost_attention_rate(const struct ss_cost_context *c, const struct ss_o
     double fill = split ? ss_deterministic_fill(c, a) : attention_fill(c, a, backward);
     return rate * fill * (ss_cost_own_sms(c) / c->card->sm_count);
 }
+
+double ss_cost_cp_exposed(const struct ss_cost_context *c, const struct ss_op_attention *a,
+                          double attention_s, int backward)
+{
+    if (c->cp.n <= 1)
+        return 0;
+    double step = ss_cost_cp_step(c, &a->context, backward).seconds;
+    if (a->context.coll != SS_COLL_RING_STEP)
+        return step;
+    return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,
+                                (1 - c->stack->cp_overlap) * step);
+}
+
+/* Returns the bytes that n steps of Transformer Engine's ring move beside attention. The causal order halves
+ * the queries or keys of all steps but the first: the average rank does (3n + 1)/4 full steps. Forward: the
+ * output is set to zero and takes the part of each step (two reads, one write); halves of Q, K and V are
+ * copied. Backward: gradients are copied in the first step and added in the others; halves of Q, of the
+ * output and of its gradient are copied. */
+double ss_cost_cp_correction(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward)
+{
+    double n = c->cp.n, steps = (3 * n + 1) / 4, halves = (n - 1) / 2;
+    if (n <= 1 || a->context.coll != SS_COLL_RING_STEP)
+        return 0;
+    double queries = a->tokens * a->heads * a->d_v * c->shape.e,
+           keys = a->tokens * a->groups * (a->d + a->d_v) * c->shape.e;
+    double bytes = backward ? (queries + keys) * (2 + 3 * (steps - 1)) + 3 * queries * halves
+                            : queries * (1 + 3 * steps + halves) + keys * (2 + halves);
+    return ss_cost_elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
+}

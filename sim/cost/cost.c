@@ -24,37 +24,6 @@ static double gemm(const struct ss_cost_context *c, int precision, double m, dou
     return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
 }
 
-/* Returns what a context group's collectives expose. Each ring step hides under the attention of one chunk;
- * other collectives are exposed. */
-static double cp_exposed(const struct ss_cost_context *c, const struct ss_op_attention *a, double attention_s,
-                         int backward)
-{
-    if (c->cp.n <= 1)
-        return 0;
-    double step = ss_cost_cp_step(c, &a->context, backward).seconds;
-    if (a->context.coll != SS_COLL_RING_STEP)
-        return step;
-    return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,
-                                (1 - c->stack->cp_overlap) * step);
-}
-
-/* Returns the bytes that n steps of Transformer Engine's ring move beside attention. The causal order halves
- * the queries or keys of all steps but the first: the average rank does (3n + 1)/4 full steps. Forward: the
- * output is set to zero and takes the part of each step (two reads, one write); halves of Q, K and V are
- * copied. Backward: gradients are copied in the first step and added in the others; halves of Q, of the
- * output and of its gradient are copied. */
-static double cp_correction(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward)
-{
-    double n = c->cp.n, steps = (3 * n + 1) / 4, halves = (n - 1) / 2;
-    if (n <= 1 || a->context.coll != SS_COLL_RING_STEP)
-        return 0;
-    double queries = a->tokens * a->heads * a->d_v * c->shape.e,
-           keys = a->tokens * a->groups * (a->d + a->d_v) * c->shape.e;
-    double bytes = backward ? (queries + keys) * (2 + 3 * (steps - 1)) + 3 * queries * halves
-                            : queries * (1 + 3 * steps + halves) + keys * (2 + halves);
-    return ss_cost_elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
-}
-
 /* Prices the batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d_v). The
  * backward has the gradients of both products: one GEMM like the scores in d_v, one like the context, two
  * like the context in d. */
@@ -95,9 +64,9 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     }
     bwd *= slower;
     *forward = op->forward_flops / ss_cost_attention_rate(c, a, fwd, 0) + drawn +
-               ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, a, 0);
+               ss_cost_elementwise(c, 0, op->forward_kernels) + ss_cost_cp_correction(c, a, 0);
     *backward = op->backward_flops / ss_cost_attention_rate(c, a, bwd, 1) + drawn + more +
-                ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, a, 1);
+                ss_cost_elementwise(c, 0, op->backward_kernels) + ss_cost_cp_correction(c, a, 1);
 }
 
 static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
@@ -123,8 +92,8 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
     attention_seconds(c, op, &f, &b);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
-    out->forward[SS_LABEL_CP] += cp_exposed(c, &op->attention, f, 0);
-    out->input_grad[SS_LABEL_CP] += cp_exposed(c, &op->attention, b, 1);
+    out->forward[SS_LABEL_CP] += ss_cost_cp_exposed(c, &op->attention, f, 0);
+    out->input_grad[SS_LABEL_CP] += ss_cost_cp_exposed(c, &op->attention, b, 1);
     double bytes = ss_work_attention_bytes(c, &op->attention);
     ss_record_attention(c->record, c, &op->attention,
                         &(struct ss_step_work){f, op->forward_flops, bytes + op->forward_bytes},
@@ -235,7 +204,7 @@ static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
 }
 
-static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+static struct ss_linear_times linear_times(const struct ss_cost_context *c, const struct ss_op *op)
 {
     int tp = op->gemm.role != SS_TP_NONE && c->tp.n > 1 &&
              (!op->gemm.shares_input || c->stack->tp_reduces_each > 0);
@@ -245,16 +214,21 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
         .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0 && /* all but the logits */
                    !(c->without_grad && op->gemm.role == SS_TP_COLUMN),
         .async = c->stack->tp_async_backward > 0,
-        .slow = 1 + c->slower,
     };
     t.own = tp && t.sp && !t.overlap && c->stack->tp_own_shard_first > 0 ? 1.0 / c->tp.n : 0;
     t.piece = t.overlap && c->stack->tp_overlap_pieces > 0 ? 1.0 / c->tp.n : 0;
     gemm_times(c, op, &t);
-    if (tp) {
-        tp_times(c, op, &t);
-        ss_linear_beside(&t,
-                         ss_sm_share_taken(c->card, ss_collective_sm_share(c->stack, c->card, &c->tp), 1));
-    }
+    if (!tp)
+        return t;
+    tp_times(c, op, &t);
+    ss_linear_beside(&t, ss_sm_share_taken(c->card, ss_collective_sm_share(c->stack, c->card, &c->tp), 1));
+    return t;
+}
+
+static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times t,
+                        struct ss_layer_cost *out)
+{
+    t.slow = 1 + c->slower;
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
@@ -284,7 +258,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
 }
 
 /* In the weight gradient the tokens of an expert are the inner dimension of the product. */
-static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+static struct ss_linear_times grouped_times(const struct ss_cost_context *c, const struct ss_op *op)
 {
     double g = op->gemm.groups;
     struct ss_linear_times t = {
@@ -293,6 +267,12 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
         .w = grouped_gemm(c, op, SS_PHASE_W, g * op->gemm.n, op->gemm.k, op->gemm.m / g),
     };
     t.accumulate = accumulate_seconds(c, g * op->gemm.n * op->gemm.k, (int)g);
+    return t;
+}
+
+static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times t,
+                         struct ss_layer_cost *out)
+{
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
@@ -314,13 +294,25 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
 
+/* Returns the times of the operator's GEMMs and collectives, which are kept in *known. */
+static struct ss_linear_times times_of(const struct ss_cost_context *c, const struct ss_op *op,
+                                       struct ss_linear_times *known)
+{
+    struct ss_linear_times t = known && known->f > 0    ? *known
+                               : op->kind == SS_OP_GEMM ? linear_times(c, op)
+                                                        : grouped_times(c, op);
+    if (known)
+        *known = t;
+    return t;
+}
+
 static void operator_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
-                          struct ss_layer_cost *out)
+                          struct ss_linear_times *known, struct ss_layer_cost *out)
 {
     switch (op->kind) {
-    case SS_OP_GEMM: linear_cost(c, op, out); break;
+    case SS_OP_GEMM: linear_cost(c, op, times_of(c, op, known), out); break;
     case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
-    case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
+    case SS_OP_GROUPED_GEMM: grouped_cost(c, op, times_of(c, op, known), out); break;
     case SS_OP_EXCHANGE: ss_cost_exchange(c, op, out); break;
     case SS_OP_SCAN: ss_cost_scan(c, op, out); break;
     default: elementwise_cost(c, op, out); ss_cost_gathered(c, op, out);
@@ -343,7 +335,7 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
     struct ss_layer_cost rest = {0};
     quiet.record = NULL;
     for (int i = until; i < ops->n; i++) {
-        operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, &rest);
+        operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, NULL, &rest);
         rest.forward_flops += ops->op[i].forward_flops;
     }
     for (int i = 0; i < SS_LABEL_COUNT; i++)
@@ -373,6 +365,7 @@ static void forward_first(const struct ss_cost_context *c, const struct ss_ops *
     if (!c->shape.te || c->stack->stops_early > 0 || !(casts || c->shape.tp_comm_overlap))
         return;
     first.without_grad = 1;
+    first.linear = NULL;
     first.record = c->record ? &recorder : NULL;
     ss_cost_layer(&first, ops, SS_RECOMPUTE_NONE, &cost);
     memcpy(out->forward, cost.forward, sizeof out->forward);
@@ -389,7 +382,7 @@ static void repeat_operators(const struct ss_cost_context *c, const struct ss_op
         struct ss_layer_cost again = {0};
         if (!redone(c, &ops->op[i], recompute))
             continue;
-        operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, &again);
+        operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, NULL, &again);
         for (int l = 0; l < SS_LABEL_COUNT; l++)
             out->input_grad[l == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : l] += again.forward[l];
         out->gemms[1] += again.gemms[0];
@@ -446,7 +439,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
         beside |= op->beside_exchange;
         size_t before = ss_record_length(c->record);
         from = i == until ? before : from;
-        operator_cost(c, op, recompute, out);
+        operator_cost(c, op, recompute, c->linear ? &c->linear[i] : NULL, out);
         /* an attention has recorded its repetition itself */
         if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) {
             ss_record_exchange_end(c->record);

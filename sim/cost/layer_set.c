@@ -29,8 +29,11 @@ void ss_layer_set_free(struct ss_layer_set *set)
 {
     if (!set || set->sharers-- > 0)
         return;
-    for (int i = 0; i < set->nparts; i++)
+    for (int i = 0; i < set->nparts; i++) {
         ss_layer_steps_free(&set->part[i].steps);
+        if (!set->operators_of)
+            free(set->part[i].linear);
+    }
     free(set->part);
     for (int i = 0; i < set->nlists; i++)
         free(set->list[i]);
@@ -38,6 +41,7 @@ void ss_layer_set_free(struct ss_layer_set *set)
     for (int k = 0; set->chunks && k < set->nchunks; k++)
         free(set->chunks[k].run);
     free(set->chunks);
+    ss_layer_set_free(set->operators_of);
     free(set);
 }
 
@@ -69,18 +73,6 @@ static const struct ss_layer_part *part_of(const struct ss_layer_set *set, int k
     return NULL;
 }
 
-static void part_seconds(const struct ss_layer_set *set, struct ss_layer_part *part)
-{
-    const struct ss_layer_cost *cost = &part->cost;
-    for (int i = 0; i < SS_LABEL_COUNT; i++) {
-        double pace = i == SS_LABEL_COMPUTE || i == SS_LABEL_RECOMPUTE ? 1 + set->slower : 1;
-        part->seconds[SS_PHASE_F] += pace * cost->forward[i];
-        part->seconds[SS_PHASE_B] += pace * (cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]);
-        part->seconds[SS_PHASE_I] += pace * cost->input_grad[i];
-        part->seconds[SS_PHASE_W] += pace * cost->weight_grad[i];
-    }
-}
-
 /* Leaves the forward alone. */
 static void freeze(struct ss_layer_part *part)
 {
@@ -108,11 +100,16 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
             : SS_RECOMPUTE_NONE;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired || ss_cost_fetches_layers(&c);
     const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
+    if (!part->linear && !set->operators_of) /* without memory they are found again */
+        part->linear = ss_calloc((size_t)ops->n, sizeof *part->linear);
     if (known) {
         part->cost = known->cost;
         part->host = known->host;
+        if (part->linear && known->linear)
+            memcpy(part->linear, known->linear, (size_t)ops->n * sizeof *part->linear);
         return SS_OK;
     }
+    c.linear = part->linear;
     c.record = record ? &recorder : NULL;
     c.without_grad = part->treatment == SS_TREAT_FROZEN;
     if (record)
@@ -129,6 +126,20 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
     return status;
 }
 
+static int part_price(struct ss_layer_set *set, struct ss_layer_part *part)
+{
+    const struct ss_layer_cost *cost = &part->cost;
+    int status = part_cost(set, part);
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        double pace = i == SS_LABEL_COMPUTE || i == SS_LABEL_RECOMPUTE ? 1 + set->slower : 1;
+        part->seconds[SS_PHASE_F] += pace * cost->forward[i];
+        part->seconds[SS_PHASE_B] += pace * (cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]);
+        part->seconds[SS_PHASE_I] += pace * cost->input_grad[i];
+        part->seconds[SS_PHASE_W] += pace * cost->weight_grad[i];
+    }
+    return status;
+}
+
 /* Returns the index of a part, which is built when it is first asked for; -1: out of memory. */
 static int part_find(struct ss_layer_set *set, int kind, int treatment)
 {
@@ -140,10 +151,7 @@ static int part_find(struct ss_layer_set *set, int kind, int treatment)
         return -1;
     struct ss_layer_part *part = &set->part[set->nparts++];
     *part = (struct ss_layer_part){.kind = kind, .treatment = treatment, .ops = ops};
-    if (part_cost(set, part))
-        return -1;
-    part_seconds(set, part);
-    return set->nparts - 1;
+    return part_price(set, part) ? -1 : set->nparts - 1;
 }
 
 /* ---- runs of a chunk ---- */
@@ -256,11 +264,15 @@ static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_
     return status;
 }
 
-int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err)
+int ss_layer_set_times(const struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk,
+                       struct ss_error *err)
 {
-    struct ss_layer_runs *runs = &set->chunks[k];
-    if (runs_build(set, runs, chunk))
-        return ss_nomem(err);
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    double *const all[] = {chunk->forward, chunk->backward, chunk->input_grad, chunk->weight_grad};
+    for (size_t i = 0; i < SS_ARRAY_LEN(all); i++)
+        memset(all[i], 0, sizeof chunk->forward);
+    memset(chunk->launches, 0, sizeof chunk->launches);
+    chunk->gemms = 0;
     for (size_t i = 0; i < runs->n; i++)
         times_add(chunk, &ss_layer_part(set, &runs->run[i])->cost, runs->run[i].count);
     chunk->forward[SS_LABEL_OTHER] += set->fixed;
@@ -274,16 +286,40 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
     return SS_OK;
 }
 
+int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err)
+{
+    return runs_build(set, &set->chunks[k], chunk) ? ss_nomem(err) : ss_layer_set_times(set, k, chunk, err);
+}
+
+/* Gives the k-th chunk the layers of another one. */
+static int copy_runs(struct ss_layer_set *set, int k, const struct ss_layer_runs *from)
+{
+    struct ss_layer_run *run = ss_calloc(from->n, sizeof *run);
+    for (size_t i = 0; run && i < from->n; i++)
+        run[i] = from->run[i];
+    set->chunks[k] = (struct ss_layer_runs){run ? from->n : 0, run ? from->n : 0, run};
+    return run ? SS_OK : SS_ERR_NOMEM;
+}
+
 int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err)
 {
-    const struct ss_layer_runs *from = &set->chunks[k - 1];
-    struct ss_layer_run *run = ss_calloc(from->n, sizeof *run);
-    if (!run)
-        return ss_nomem(err);
-    for (size_t i = 0; i < from->n; i++)
-        run[i] = from->run[i];
-    set->chunks[k] = (struct ss_layer_runs){from->n, from->n, run};
-    return SS_OK;
+    return copy_runs(set, k, &set->chunks[k - 1]) ? ss_nomem(err) : SS_OK;
+}
+
+int ss_layer_set_paced(struct ss_layer_set *set, struct ss_layer_set *from, struct ss_error *err)
+{
+    int status = ss_grow(&set->part, &set->cap_parts, (size_t)from->nparts, sizeof *set->part);
+    set->operators_of = from;
+    from->sharers++;
+    for (int k = 0; k < from->nchunks && !status; k++)
+        status = copy_runs(set, k, &from->chunks[k]);
+    for (int i = 0; i < from->nparts && !status; i++) {
+        const struct ss_layer_part *part = &from->part[i];
+        set->part[set->nparts++] = (struct ss_layer_part){
+            .kind = part->kind, .treatment = part->treatment, .ops = part->ops, .linear = part->linear};
+        status = part_price(set, &set->part[i]);
+    }
+    return status ? ss_nomem(err) : SS_OK;
 }
 
 /* ---- parameters ---- */

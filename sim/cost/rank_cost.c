@@ -16,72 +16,6 @@
 #include "stepsim/job.h"
 #include "stepsim/parameters.h"
 
-static int same_pace(const struct ss_exchange_rate *a, const struct ss_exchange_rate *b)
-{
-    for (int way = 0; way < SS_WAYS; way++)
-        if (a[way].near != b[way].near || a[way].far != b[way].far)
-            return 0;
-    return 1;
-}
-
-/* Compares field by field, because padding is not copied with a structure. */
-static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
-{
-    for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-        if (a->stretch[hop] != b->stretch[hop])
-            return 0;
-    return a->n == b->n && a->nodes == b->nodes && a->per_node == b->per_node &&
-           a->spread.nodes == b->spread.nodes && a->spread.copies == b->spread.copies &&
-           same_pace(a->priced, b->priced) && same_pace(a->sent, b->sent);
-}
-
-int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b)
-{
-    const struct ss_group_shape *const pairs[][2] = {
-        {&a->tp, &b->tp},   {&a->cp, &b->cp},         {&a->fsdp, &b->fsdp}, {&a->ep, &b->ep},
-        {&a->etp, &b->etp}, {&a->etp_ep, &b->etp_ep}, {&a->edp, &b->edp}};
-    for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++)
-        if (!same_shape(pairs[i][0], pairs[i][1]))
-            return 0;
-    return a->own == b->own && a->group == b->group && a->own_pace == b->own_pace && a->pace == b->pace;
-}
-
-/* Returns whether two places have layers of equal kinds between equal borders. */
-static int places_alike(const struct ss_job *job, const struct ss_stage_place *a,
-                        const struct ss_stage_place *b)
-{
-    if (a->nlayers != b->nlayers || a->has_embedding != b->has_embedding || a->has_loss != b->has_loss)
-        return 0;
-    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
-    for (int i = 0; i < a->nlayers; i++)
-        if (ss_layer_kind_at(&kinds, a->first_layer + i) != ss_layer_kind_at(&kinds, b->first_layer + i))
-            return 0;
-    return 1;
-}
-
-int ss_layers_alike(const struct ss_job *job)
-{
-    const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
-    const int first = ss_layer_kind_at(&kinds, 0);
-    for (int i = 1; i < job->model.num_layers; i++)
-        if (ss_layer_kind_at(&kinds, i) != first)
-            return 0;
-    return 1;
-}
-
-/* The slots decide which pairs there are, and how many offloaded bytes are on the host. */
-int ss_stages_alike(const struct ss_cost_input *in, int stage, int other)
-{
-    const struct ss_job *job = in->job;
-    if ((!in->any_order && (job->moe.overlap || job->offload.modules)) || ss_experts_loads_by_layer(job))
-        return 0;
-    for (int k = 0; k < in->schedule->chunks; k++)
-        if (!places_alike(job, &in->places[stage * in->schedule->chunks + k],
-                          &in->places[other * in->schedule->chunks + k]))
-            return 0;
-    return 1;
-}
-
 static void set_place(const struct ss_cost_input *in, int stage, int k, struct ss_chunk_cost *chunk)
 {
     const struct ss_stage_place *p = &in->places[stage * in->schedule->chunks + k];
@@ -260,7 +194,7 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
 {
     struct ss_chunk_cost *chunk = &out->chunks[k];
     const struct ss_stage_place *place = &in->places[site->stage * in->schedule->chunks + k];
-    if (k > 0 && places_alike(in->job, place, place - 1))
+    if (k > 0 && ss_places_alike(in->job, place, place - 1))
         return chunk_repeat(in, site, out, k, err);
     memset(chunk, 0, sizeof *chunk);
     chunk_place(in, c, site->stage, k, chunk);
@@ -335,7 +269,7 @@ static int first_alike(const struct ss_cost_input *in, int stage, int k)
 {
     const struct ss_stage_place *place = &in->places[stage * in->schedule->chunks];
     int i = 0;
-    while (i < k && !places_alike(in->job, &place[i], &place[k]))
+    while (i < k && !ss_places_alike(in->job, &place[i], &place[k]))
         i++;
     return i;
 }
@@ -390,31 +324,52 @@ static double amax_seconds(const struct ss_cost_input *in, const struct ss_cost_
     return ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, 4, &g);
 }
 
-int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
-                       const struct ss_rank_cost *like, struct ss_rank_cost *out, struct ss_error *err)
+/* Begins the cost of a rank, whose layers are not there yet. */
+static int begin(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                 const struct ss_rank_cost *like, struct ss_cost_context *c,
+                 struct ss_tower towers[SS_ENCODERS], struct ss_rank_cost *out, struct ss_error *err)
 {
     size_t chunks = (size_t)in->schedule->chunks;
-    struct ss_param_count count = {0};
-    double buckets = 0;
-    struct ss_cost_context c;
-    struct ss_tower towers[SS_ENCODERS];
-    int status;
     memset(out, 0, sizeof *out);
     out->set = ss_calloc(1, sizeof *out->set);
     out->chunks = malloc(chunks * sizeof *out->chunks); /* each is filled when it is built */
     out->params = malloc(chunks * sizeof *out->params);
-    if (!out->set || !out->chunks || !out->params)
-        return ss_nomem(err);
-    status = context_init(in, site, &c, towers, err);
-    SS_THEN(status, ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err));
-    out->set->fixed += amax_seconds(in, &c);
+    SS_NEED(out->set && out->chunks && out->params, err);
+    SS_TRY(context_init(in, site, c, towers, err));
+    SS_TRY(ss_layer_set_init(out->set, c, in->schedule->chunks, in->with_steps, err));
+    out->set->fixed += amax_seconds(in, c);
     out->set->ahead = out->host_ahead =
         ss_rank_runs_ahead(in->job, in->stack, in->schedule->stages, in->schedule->p2p);
     out->set->apart = in->schedule->p2p != SS_P2P_ASYNC;
-    if (!status)
-        out->set->keeper = ss_layer_keeper_of(in->keeper, &c);
+    out->set->keeper = ss_layer_keeper_of(in->keeper, c);
     if (like && !ss_experts_loads_by_layer(in->job)) /* otherwise each stage has its own loads */
         out->set->like = like->set;
+    return SS_OK;
+}
+
+/* Fills what follows from the times of all chunks. The context, which the set borrows, ends behind that. */
+static int end(const struct ss_cost_input *in, const struct ss_rank_site *site,
+               const struct ss_cost_context *c, int status, struct ss_rank_cost *out, struct ss_error *err)
+{
+    SS_THEN(status, pairs_build(in, c, site, out, err));
+    if (!status)
+        issue_build(in, out);
+    if (out->set) {
+        out->set->c = NULL;
+        out->set->like = NULL;
+        out->set->keeper.cache = NULL;
+    }
+    return status;
+}
+
+int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                       const struct ss_rank_cost *like, struct ss_rank_cost *out, struct ss_error *err)
+{
+    struct ss_param_count count = {0};
+    double buckets = 0;
+    struct ss_cost_context c;
+    struct ss_tower towers[SS_ENCODERS];
+    int status = begin(in, site, like, &c, towers, out, err);
     for (int k = 0; k < in->schedule->chunks && !status; k++) {
         status = chunk_build(in, &c, site, out, k, err);
         if (status)
@@ -424,12 +379,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         out->idle_bytes = fmax(out->idle_bytes, ss_memory_idle(&c, &out->chunks[k]));
         out->waiting_bytes = fmax(out->waiting_bytes, ss_memory_waiting(&c, out->set, k));
     }
-    SS_THEN(status, pairs_build(in, &c, site, out, err));
-    if (!status)
-        issue_build(in, out);
-    out->set->c = NULL; /* the context ends with this function */
-    out->set->like = NULL;
-    out->set->keeper.cache = NULL;
+    status = end(in, site, &c, status, out, err);
     if (status)
         return status;
     const struct ss_optimizer_shards shards = optimizer_shards(in, &c);
@@ -448,6 +398,26 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
     out->optimizer_calls_s = site->own * ss_optimizer_calls(&c, &count, &muon);
     return SS_OK;
+}
+
+int ss_rank_cost_paced(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                       const struct ss_rank_cost *from, const struct ss_rank_cost *like,
+                       struct ss_rank_cost *out, struct ss_error *err)
+{
+    struct ss_cost_context c;
+    struct ss_tower towers[SS_ENCODERS];
+    size_t chunks = (size_t)in->schedule->chunks;
+    int status = begin(in, site, like, &c, towers, out, err);
+    SS_THEN(status, ss_layer_set_paced(out->set, from->set, err));
+    if (!status) {
+        memcpy(out->chunks, from->chunks, chunks * sizeof *out->chunks);
+        memcpy(out->params, from->params, chunks * sizeof *out->params);
+    }
+    for (int k = 0; k < in->schedule->chunks && !status; k++) {
+        status = ss_layer_set_times(out->set, k, &out->chunks[k], err);
+        slow_chunk(&out->chunks[k], site);
+    }
+    return end(in, site, &c, status, out, err);
 }
 
 int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,

@@ -273,7 +273,7 @@ static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry,
     int *count = ss_calloc((SS_PHASE_FB + v) * v, sizeof *count);
     SS_NEED(count, err);
     int rc = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
-                  : ss_rank_cost_build(&in, &entry->site, rebuilt_at(b, entry), &entry->cost, err);
+                  : ss_rank_cost_paced(&in, &entry->site, &even, rebuilt_at(b, entry), &entry->cost, err);
     entry->rebuilt = 1;
     if (!rc)
         find_hidden(b->plan->schedule, &even, count, entry);

@@ -34,6 +34,9 @@ struct ss_cost_context {
     double once;        /* 1 / microbatches of an iteration */
     double accumulated; /* share of microbatches that add their weight gradients to earlier ones, 0..1 */
     struct ss_recorder *record; /* records the steps of a layer; may be NULL */
+    /* [operator of the layer]: times of GEMMs and of the collectives beside them, which no pace changes: those that are there are taken, others
+     * are filled (f > 0); NULL: neither */
+    struct ss_linear_times *linear;
 };
 
 /* What one layer costs for one microbatch, by label. */
@@ -74,6 +77,12 @@ static inline double ss_cost_own_sms(const struct ss_cost_context *c)
 /* attention.c: FLOP/s of attention whose kernel reaches `share` of the peak. */
 double ss_cost_attention_rate(const struct ss_cost_context *c, const struct ss_op_attention *a, double share,
                               int backward);
+/* Returns what a context group's collectives expose. Each ring step hides under the attention of one chunk;
+ * other collectives are exposed. */
+double ss_cost_cp_exposed(const struct ss_cost_context *c, const struct ss_op_attention *a,
+                          double attention_s, int backward);
+/* Returns the seconds of the kernels between the steps of that ring. */
+double ss_cost_cp_correction(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward);
 /* Returns the seconds of kernels that move `bytes`. Kernels that lack some SMs lack the same share of the HBM
  * bandwidth. */
 static inline double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)

@@ -24,7 +24,9 @@ struct ss_layer_part {
     struct ss_layer_cost cost;
     /* s of F, B, I and W, with kernels as slow as on the slowest GPU that the rank waits for */
     double seconds[SS_PHASE_FB];
-    double host;                 /* page-locked bytes of a microbatch on the host */
+    double host; /* page-locked bytes of a microbatch on the host */
+    struct ss_linear_times
+        *linear; /* [ops->n], as in struct ss_cost_context; of the set that has the operators */
     struct ss_layer_steps steps; /* empty unless the set has steps or kernels run beside exchanges */
 };
 /* `count` equal layers in a row. */
@@ -42,7 +44,9 @@ struct ss_layer_runs {
 
 /* The layers that ranks with equal costs share. */
 struct ss_layer_set {
-    int sharers;                     /* number of further rank costs that hold this set */
+    int sharers; /* number of further rank costs and sets that hold this set */
+    /* set whose operators this one has, and holds; NULL: it has its own */
+    struct ss_layer_set *operators_of;
     const struct ss_cost_context *c; /* NULL after the last chunk is added */
     /* set of another stage with equal layers, whose parts are copied while chunks are added; NULL: none */
     const struct ss_layer_set *like;
@@ -73,6 +77,11 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
 /* Adds the layers of the k-th chunk and fills the chunk's times. *chunk says which layers it has and what
  * bytes cross its borders. */
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
+/* Fills the times of the k-th chunk, whose layers are added, anew. Error: SS_ERR_NOMEM. */
+int ss_layer_set_times(const struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk,
+                       struct ss_error *err);
+/* Gives all chunks the layers of another set of the same job and stage, at the pace of this one. Error: SS_ERR_NOMEM. */
+int ss_layer_set_paced(struct ss_layer_set *set, struct ss_layer_set *from, struct ss_error *err);
 /* Gives the k-th chunk the layers of the chunk before it. SS_ERR_NOMEM. */
 int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);

@@ -60,6 +60,8 @@ struct ss_rank_site {
 /* Returns 1 when ranks at both sites cost the same. Both sites must be of one stage, or of stages for which
  * ss_stages_alike is 1. */
 int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *b);
+/* Returns 1 when two places have layers of equal kinds between equal borders. */
+int ss_places_alike(const struct ss_job *job, const struct ss_stage_place *a, const struct ss_stage_place *b);
 /* Returns 1 when ranks of two stages cost the same although their layers have other numbers. */
 int ss_stages_alike(const struct ss_cost_input *in, int stage, int other);
 
@@ -107,6 +109,11 @@ int ss_rank_runs_ahead(const struct ss_job *job, const struct ss_stack *stack, i
  * are taken over. On failure *out is safe to free. */
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        const struct ss_rank_cost *like, struct ss_rank_cost *out, struct ss_error *err);
+/* Fills times and parameters of a rank by the cost of the same rank at other paces, whose operators it shares; `like` as above. On failure *out
+ * is safe to free. */
+int ss_rank_cost_paced(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                       const struct ss_rank_cost *from, const struct ss_rank_cost *like,
+                       struct ss_rank_cost *out, struct ss_error *err);
 /* Copies the cost of a rank whose stage is alike and whose site is equal. Error: SS_ERR_NOMEM; on failure
  * *out is safe to free. */
 int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,
