@@ -84,7 +84,7 @@ static int has_mixer(int mixer, const struct ss_model *m, int sequence, int laye
 {
     const struct ss_mixer *row = mixers[mixer].row;
     if (row->has)
-        return layer < 0 || row->has(m, sequence, layer);
+        return row->has(m, sequence, layer);
     const struct ss_layer_rule *rule = (const struct ss_layer_rule *)((const char *)m + mixers[mixer].rule);
     return ss_layer_rule_may(rule, layer);
 }

@@ -107,10 +107,11 @@ static const struct ss_link_use *worst_link(const struct ss_run *run, const stru
     const struct ss_result *r = run->result;
     const struct ss_link_use *worst = NULL;
     *lost = 0;
-    for (int i = 0; i < r->nlinks; i++) {
+    for (int i = 0; i < r->nlinks && (share->inside || share->across); i++) {
+        if (!(r->links[i].link.kind == SS_LINK_FABRIC ? share->inside : share->across))
+            continue;
         double here = lost_on(run, &r->links[i], wait);
-        int crossed = r->links[i].link.kind == SS_LINK_FABRIC ? share->inside : share->across;
-        if (!crossed || (worst && here <= *lost))
+        if (worst && here <= *lost)
             continue;
         worst = &r->links[i];
         *lost = here;

@@ -16,7 +16,7 @@ static int has(const struct ss_model *m, int sequence, int layer)
 {
     return (shorter(m->sliding_window, sequence) || shorter(m->attention_chunk, sequence) ||
             m->full_unturned > 0) &&
-           ss_layer_rule_has(&m->local_layers, layer);
+           (layer < 0 || ss_layer_rule_has(&m->local_layers, layer));
 }
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)

@@ -71,7 +71,7 @@ struct ss_mixer {
     ss_ops_maker *operators; /* from the input norm to the residual */
     int graph; /* enum ss_graph_part: the part of a CUDA graph's scope that holds it; 0: attention's */
     unsigned exchanges; /* set of SS_COLL_BIT: collectives of context ranks; attention's are its flag's */
-    /* Returns 1 when a layer of the model has this mixer at this sequence length; NULL: model_fields.def says
+    /* Returns 1 when a layer of the model has this mixer at this sequence length, layer -1: when one may have it; NULL: model_fields.def says
      * so, or no other mixer has the layer */
     int (*has)(const struct ss_model *m, int sequence, int layer);
 };
