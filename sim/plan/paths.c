@@ -20,14 +20,6 @@ static int number_put(struct ss_numbers *numbers, const uint64_t *colour, size_t
     return numbers->by_place[place] - 1;
 }
 
-/* Returns the number, or -1. */
-static int number_get(const struct ss_numbers *numbers, const uint64_t *colour, size_t place)
-{
-    if (colour)
-        return ss_map_get(&numbers->by_colour, colour[place]);
-    return numbers->by_place ? numbers->by_place[place] - 1 : -1;
-}
-
 void ss_numbers_free(struct ss_numbers *numbers)
 {
     ss_map_free(&numbers->by_colour);
@@ -46,7 +38,7 @@ static void want_flows(const struct ss_routes *r, size_t flow, char *wanted)
         wanted[r->pool[j]] = r->kept[r->pool[j]];
 }
 
-/* Counts the flows on every link that the routes of a class's representative cross. */
+/* Counts the flows on every link that the routes of a class's representative cross, and links that are alike. */
 int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
@@ -64,6 +56,8 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
         for (int j = r->first[i]; j < r->first[i + 1] && !rc; j++)
             if (wanted[r->pool[j]])
                 rc = ss_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
+    for (int l = 0; l < r->nlinks && !rc; l++)
+        rc = ss_map_add(&b->alike, b->link_colour[l], 1);
     free(wanted);
     return rc ? ss_nomem(err) : SS_OK;
 }
@@ -74,10 +68,13 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     plan->link_count = ss_calloc((size_t)plan->nlinks, sizeof *plan->link_count);
     SS_NEED(plan->link_count, err);
-    for (int l = 0; l < r->nlinks; l++) {
-        int link = number_get(&b->links, b->link_colour, (size_t)l);
-        if (link >= 0)
-            plan->link_count[link] += r->symmetry.shifts;
+    for (int l = 0; b->links.by_place && l < r->nlinks; l++)
+        if (b->links.by_place[l])
+            plan->link_count[b->links.by_place[l] - 1] += r->symmetry.shifts;
+    for (size_t i = 0; i < b->links.by_colour.size; i++) {
+        const struct ss_map_slot *s = &b->links.by_colour.slot[i];
+        if (s->value)
+            plan->link_count[s->value - 1] = ss_map_get(&b->alike, s->key) * r->symmetry.shifts;
     }
     return SS_OK;
 }

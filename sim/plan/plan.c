@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 #include "base/base.h"
-#include "layers/flops.h"
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
@@ -246,15 +245,6 @@ static int share_links(struct ss_plan_builder *b, struct ss_error *err)
 /* Sums up what follows from all other steps. */
 static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
-    const struct ss_model_flops flops =
-        ss_model_flops_of(b->plan->job, b->plan->stack, b->plan->schedule, b->plan->padded_vocab);
-    b->plan->parameters = ss_model_parameters(&b->plan->job->model, b->plan->padded_vocab);
-    b->plan->model_flops = flops.model;
-    b->plan->model_flops_causal = flops.causal;
-    b->plan->hardware_flops = flops.hardware;
-    b->plan->model_flops_seen = flops.seen;
-    b->plan->bounded_flops = flops.bounded;
-    b->plan->bounded_hardware_flops = flops.bounded_hardware;
     note_guesses(b->plan);
     warn_dropped(b->plan);
     ss_plan_warn_straddling(b->plan);
@@ -334,6 +324,7 @@ static void end_layout(struct ss_plan_builder *b)
     free(b->link_colour);
     free(b->flow_colour);
     ss_map_free(&b->load);
+    ss_map_free(&b->alike);
 }
 
 void ss_plan_end(struct ss_plan_builder *b)

@@ -12,7 +12,7 @@ struct ss_plan_kept {
     struct ss_groups groups;
     struct ss_routes routes;
     uint64_t *link_colour, *flow_colour;
-    struct ss_map load;
+    struct ss_map load, alike;
     struct ss_share shares[SS_COMM_COUNT];
     int nclasses;
     struct ss_plan_class *classes;
@@ -34,15 +34,16 @@ static int is_kept(const struct ss_plan_builder *b)
     return is_usual(b) && !b->plan->experts;
 }
 
-/* Mixes in what is read of the machine: its props, and what collectives make of them. Of the stack groups ask whether its NCCL has PAT,
- * which takes members on three nodes or more; a dispatcher has no part in a plan without experts. A platform with routes one by one
- * is known by its address. */
+/* Mixes in what is read of the machine: its props, but for those of kernels alone, and what collectives make of them. Of the stack groups
+ * ask whether its NCCL has PAT, which takes members on three nodes or more; a dispatcher has no part in a plan without experts. A platform
+ * with routes one by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;
     struct ss_net net = b->net;
     for (int prop = 0; prop < SS_PROP_COUNT; prop++)
-        if (ss_prop_at(prop)->owner != SS_OF_STACK)
+        if (ss_prop_at(prop)->owner != SS_OF_STACK &&
+            (prop < SS_PROP_peak_fp32 || prop > SS_PROP_gemm_small_tile))
             ss_cache_mix(key, ss_bits_of(ss_platform_get(p, prop)));
     ss_cache_mix(key, ss_platform_is_template(p) ? 0 : (uint64_t)(uintptr_t)p);
     ss_cache_mix_bytes(key, net.library, sizeof *net.library);
@@ -101,6 +102,7 @@ static void destroy(void *thing)
     free(kept->link_colour);
     free(kept->flow_colour);
     ss_map_free(&kept->load);
+    ss_map_free(&kept->alike);
     free(kept->classes);
     free(kept->class_of);
     free(kept);
@@ -119,7 +121,8 @@ static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
     ints += 2 * flows + r->cap_pool + r->cap_link + world;
     return sizeof *kept + ints * sizeof(int) + flows * (sizeof(double) + sizeof(uint64_t)) +
            (size_t)r->nlinks * (sizeof(double) + sizeof(uint64_t) + 2) +
-           kept->load.size * sizeof *kept->load.slot + (size_t)kept->nclasses * sizeof *kept->classes;
+           (kept->load.size + kept->alike.size) * sizeof *kept->load.slot +
+           (size_t)kept->nclasses * sizeof *kept->classes;
 }
 
 /* Copies the arrays that the plan changes, or that outlive the cache. */
@@ -145,6 +148,7 @@ static void read_kept(struct ss_plan_builder *b, const struct ss_plan_kept *kept
     b->link_colour = kept->link_colour;
     b->flow_colour = kept->flow_colour;
     b->load = kept->load;
+    b->alike = kept->alike;
 }
 
 int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err)
@@ -186,6 +190,7 @@ static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
     kept->link_colour = b->link_colour;
     kept->flow_colour = b->flow_colour;
     kept->load = b->load;
+    kept->alike = b->alike;
     return ss_cache_put(b->options->cache, b->key, kept, bytes_of(kept, (size_t)b->plan->world_size),
                         destroy);
 }

@@ -46,21 +46,25 @@ static inline uint64_t ss_cache_lane(uint64_t lane, const char *at)
 }
 
 /* Mixes in the bytes of a structure, padding too. Padding that differs costs a missed hit, never a wrong
- * one. Structures have thousands of bytes: four lanes of words go into the key behind them. */
+ * one. Structures have thousands of bytes: four lanes of words, which a compiler keeps in registers, go into the key behind them. */
 static inline void ss_cache_mix_bytes(struct ss_cache_key *key, const void *bytes, size_t n)
 {
-    enum { LANES = 4 };
-    const char *at = bytes;
-    uint64_t word, lane[LANES] = {1, 2, 3, 4};
+    const char *at = bytes, *const end = at + n / 32 * 32;
+    uint64_t word, a = 1, b = 2, c = 3, d = 4;
     ss_cache_mix(key, n);
-    if (n >= sizeof lane) {
-        for (; n >= sizeof lane; n -= sizeof lane, at += sizeof lane)
-            for (int i = 0; i < LANES; i++)
-                lane[i] = ss_cache_lane(lane[i], at + i * sizeof word);
-        for (int i = 0; i < LANES; i++)
-            ss_cache_mix(key, lane[i]);
+    for (; at < end; at += 32) {
+        a = ss_cache_lane(a, at);
+        b = ss_cache_lane(b, at + 8);
+        c = ss_cache_lane(c, at + 16);
+        d = ss_cache_lane(d, at + 24);
     }
-    for (; n >= sizeof word; n -= sizeof word, at += sizeof word) {
+    if (n >= 32) {
+        ss_cache_mix(key, a);
+        ss_cache_mix(key, b);
+        ss_cache_mix(key, c);
+        ss_cache_mix(key, d);
+    }
+    for (n %= 32; n >= sizeof word; n -= sizeof word, at += sizeof word) {
         memcpy(&word, at, sizeof word);
         ss_cache_mix(key, word);
     }
@@ -82,7 +86,8 @@ enum ss_cache_kind {
     SS_CACHE_JSON,
     SS_CACHE_REPLAY,
     SS_CACHE_SPANS,
-    SS_CACHE_ANSWER
+    SS_CACHE_ANSWER,
+    SS_CACHE_COSTS
 };
 
 /* Mixes in where a file is, when it was changed and how long it is; one that is not there counts too. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash maps of numbers. The same input gives the same map on every machine; nothing reads the slots in their
- * order. */
+/* Hash maps of numbers. The same input gives the same map on every machine; who reads all slots does not depend on
+ * their order. */
 #pragma once
 
 #include <stddef.h>

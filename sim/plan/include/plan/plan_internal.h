@@ -50,7 +50,7 @@ struct ss_plan_builder {
     double *slowness; /* [world_size]: factors of stragglers, NULL without */
     double *drawn;    /* [world_size]: drawn paces of GPUs, NULL without */
     int *members;     /* [2 * gpus]: scratch room for one group at a time */
-    /* groups up to the loads of classes, where a cache has them: the fields from `groups` to `load` then
+    /* groups up to the loads of classes, where a cache has them: the fields from `groups` to `alike` then
      * belong to the cache and are only read */
     const struct ss_plan_kept *kept;
     struct ss_cache_key key;
@@ -62,6 +62,7 @@ struct ss_plan_builder {
     uint64_t *link_colour; /* [routes.nlinks]: equal where links are alike; NULL when unfolded */
     uint64_t *flow_colour; /* [flow]: equal where flows are alike, 0: no flow */
     struct ss_map load;    /* (link, flow's colour) -> flows that cross it */
+    struct ss_map alike;   /* link's colour -> links that have it */
     /* classes with plan.near */
     uint64_t *nearer; /* [world_size]: colours after two steps fewer */
     int *odd, nodd;   /* ranks whose flows in collectives differ from those of their class's representative */
@@ -116,7 +117,7 @@ static inline size_t ss_plan_flow_of(const struct ss_plan_builder *b, int cls, i
 
 /* paths.c: links that flows cross, and sends between classes. */
 void ss_numbers_free(struct ss_numbers *numbers);
-/* Fills `load`; does nothing when unfolded. */
+/* Fills `load` and `alike`; does nothing when unfolded. */
 int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err);
 /* Counts how many links of the platform each link stands for, once all paths are made. */
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err);
