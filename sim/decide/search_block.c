@@ -146,7 +146,7 @@ double ss_find_room(const struct ss_find_cluster *c, const struct ss_bands *band
     struct ss_band memory = {0};
     if (bands)
         ss_band_find(&bands->memory, &job, -1, &memory);
-    double error = memory.n && !c->asked.job.unmodelled[0] ? memory.high_pct / 100 : 0;
+    double error = memory.high_pct / 100;
     return card->device_memory * fmin(1 / (1 + error), 1 - c->stack->thrash_margin);
 }
 

@@ -179,13 +179,7 @@ static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, 
                                      .unmodelled = job->unmodelled};
     struct ss_band time, memory;
     ss_bands_find_kept(cache, bands, &like, &time, &memory);
-    return memory.n && bytes * (1 + memory.high_pct / 100) > card->device_memory;
-}
-
-/* Returns the most bytes with which a job surely fits. A flag that is not modelled leaves the error of the memory open. */
-static double room_of(const struct ss_find_cluster *c, const struct ss_job *job)
-{
-    return job->unmodelled[0] ? ss_platform_card(c->platform)->device_memory : c->room;
+    return bytes * (1 + memory.high_pct / 100) > card->device_memory;
 }
 
 /* Sets the bounds of a leaf with block recompute: the time with the fewest layers with which it may surely
@@ -194,7 +188,7 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
                        const struct ss_job *job, const struct ss_find_flight *flight,
                        struct ss_find_costs *shared, struct ss_find_bounds *out)
 {
-    const double room = room_of(c, job);
+    const double room = c->room;
     int e[2], microbatches = ss_job_microbatches(job, c->world_size), rc = SS_OK;
     int most = ss_find_block_most(c, leaf, job), alike = traits_of(c, job, shared)->alike;
     struct ss_find_leaf at[2];
@@ -312,7 +306,7 @@ static int bound_at(const struct ss_find_space *s, struct ss_find_leaf *leaf, in
     leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)layers;
     int rc = ss_find_job(s, leaf, &job, err);
     SS_THEN(rc, bound_exactly(&s->clusters[leaf->cluster], &job, cache, out));
-    out->unsure = out->bytes > room_of(&s->clusters[leaf->cluster], &job);
+    out->unsure = out->bytes > s->clusters[leaf->cluster].room;
     return rc;
 }
 

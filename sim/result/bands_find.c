@@ -289,13 +289,14 @@ void ss_bands_find(const struct ss_bands *bands, const struct ss_band_job *job, 
 {
     memset(time, 0, sizeof *time);
     memset(memory, 0, sizeof *memory);
-    if (job->unmodelled && job->unmodelled[0]) {
-        snprintf(time->like, sizeof time->like, "the effect of %.60s is not modelled", job->unmodelled);
-        ss_copy(memory->like, sizeof memory->like, time->like);
-        return;
+    if (bands) {
+        ss_band_find(&bands->time, job, -1, time);
+        ss_band_find(&bands->memory, job, -1, memory);
     }
-    if (!bands)
+    if (!job->unmodelled || !job->unmodelled[0])
         return;
-    ss_band_find(&bands->time, job, -1, time);
-    ss_band_find(&bands->memory, job, -1, memory);
+    *time = (struct ss_band){.apart_pct = time->apart_pct};
+    *memory = (struct ss_band){.high_pct = memory->high_pct};
+    snprintf(time->like, sizeof time->like, "the effect of %.60s is not modelled", job->unmodelled);
+    ss_copy(memory->like, sizeof memory->like, time->like);
 }

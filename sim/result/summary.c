@@ -65,8 +65,9 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_cache *cache,
-                       struct ss_summary *out)
+/* Returns what memory may be above the prediction by, per cent, with or without a band. */
+static double fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_cache *cache,
+                         struct ss_summary *out)
 {
     struct ss_band time, memory;
 
@@ -90,6 +91,7 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
     out->memory_high_pct = memory.n ? memory.high_pct : NAN;
     ss_copy(out->time_like, sizeof out->time_like, time.like);
     ss_copy(out->memory_like, sizeof out->memory_like, memory.like);
+    return memory.high_pct;
 }
 
 static double sensitivity_pct(const struct ss_result *r)
@@ -100,18 +102,13 @@ static double sensitivity_pct(const struct ss_result *r)
     return s->sensitive ? 100 * ratio(s->high - s->low, r->iteration_s) : 0;
 }
 
-/* Memory that the job takes if it is as far off as the runs like it that took most; NaN: not known. */
-static double most_memory(const struct ss_summary *s)
-{
-    return s->peak_device * (1 + s->memory_high_pct / 100);
-}
-
 /* How much longer than predicted runs took whose allocator frees its cache again and again: the nine of nanotron.csv that had
  * more than 70 of a card's 79 GiB reserved, a band and no fit. At 56 to 68 GiB runs like them took 1.0 to 1.2. */
 #define SLOWDOWN "3 to 8 times as long"
 
-static void judge(const struct ss_result *r, struct ss_summary *out)
+static void judge(const struct ss_result *r, double high_pct, struct ss_summary *out)
 {
+    double most = r->peak_device * (1 + high_pct / 100); /* as far off as the runs like it that took most */
     double spare = 100 * (r->capacity - r->peak_device) / r->capacity;
     char *text = out->reason;
     size_t size = sizeof out->reason;
@@ -122,7 +119,7 @@ static void judge(const struct ss_result *r, struct ss_summary *out)
                  r->peak_device / SS_GIB, r->capacity / SS_GIB);
         return;
     }
-    out->outcome = r->thrash || most_memory(out) > r->capacity ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
+    out->outcome = r->thrash || most > r->capacity ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
     if (r->thrash && spare < 0)
         snprintf(
             text, size,
@@ -138,7 +135,7 @@ static void judge(const struct ss_result *r, struct ss_summary *out)
         snprintf(text, size,
                  "it may not fit: such jobs take up to %.1f %% more memory than predicted, "
                  "which would be %.1f of %.1f GiB",
-                 out->memory_high_pct, most_memory(out) / SS_GIB, r->capacity / SS_GIB);
+                 high_pct, most / SS_GIB, r->capacity / SS_GIB);
 }
 
 double ss_summary_tflops(const struct ss_summary *s, int count)
@@ -208,8 +205,7 @@ void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands
     out->peak_allocated = r->peak_allocated;
     if (r->brief)
         out->bubble_fraction = out->imbalance_fraction = out->spread_fraction = NAN;
-    fill_bands(plan, bands, cache, out);
-    judge(r, out);
+    judge(r, fill_bands(plan, bands, cache, out), out);
 }
 
 void ss_summary_fill(const struct ss_run *run, const struct ss_bands *bands, struct ss_summary *out)

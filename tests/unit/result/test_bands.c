@@ -47,7 +47,7 @@ TEST(band)
                              odd = {.card = "X", .family = "f", .unmodelled = "--no-such-model"};
     struct ss_bands *bands = load_bands(band_table);
     double sigma = fabs(log(0.8));
-    struct ss_band band, memory;
+    struct ss_band band, memory, known, known_memory;
 
     ss_bands_find(bands, &job, &band, &memory);
     CU_ASSERT_EQUAL(band.n, 6);
@@ -66,9 +66,12 @@ TEST(band)
     /* A mixture, of which none was measured, is as far off as dense models are. */
     ss_bands_find(bands, &moe, &memory, &band);
     CU_ASSERT_EQUAL(memory.n, 6);
+    /* What is not modelled takes the band, and makes no verdict surer. */
+    ss_bands_find(bands, &job, &known, &known_memory);
     ss_bands_find(bands, &odd, &band, &memory);
-    CU_ASSERT_EQUAL(band.n, 0);
-    CU_ASSERT_EQUAL(memory.n, 0);
+    CU_ASSERT(band.n == 0 && band.pct == 0 && band.apart_pct == known.apart_pct);
+    CU_ASSERT(memory.n == 0 && memory.low_pct == 0 && memory.high_pct == known_memory.high_pct);
+    CU_ASSERT(known.apart_pct > 0 && known_memory.high_pct > 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "--no-such-model"));
     ss_bands_free(bands);
     bands = NULL;

@@ -31,7 +31,9 @@ SS_C_BEGIN
 enum ss_band_axis { SS_BAND_GPUS, SS_BAND_TOKENS, SS_BAND_PARAMETERS, SS_BAND_AXES };
 
 struct ss_band {
-    int n; /* measured runs behind the band, 0: no band; the figures are then 0, and `like` may say why */
+    /* Measured runs behind the band. 0: no band, and `like` may say why. The figures are then 0, but those that keep a
+     * verdict from being surer than with a band: apart_pct, and high_pct of memory. */
+    int n;
     int sources;              /* number of sources of these runs */
     double pct;               /* size of the error, per cent of the measured */
     double low_pct, high_pct; /* per cent: measured over predicted, less 1 */
