@@ -97,8 +97,9 @@ void ss_job_complete_recompute(struct ss_finish *f)
 
     if (selective && !job->recompute.modules)
         job->recompute.modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
-    if (!selective && f->asked->modules_given)
-        ss_note(f->notes, "--recompute-modules is not active without --recompute-granularity selective");
+    if (!selective && job->recompute.modules)
+        ss_note(f->notes, "%s is not active without --recompute-granularity selective",
+                f->asked->modules_given ? "--recompute-modules" : "--moe-layer-recompute");
     if (job->recompute.granularity == SS_RECOMPUTE_NONE &&
         (SS_GIVEN(f->asked, recompute_method) || job->recompute.num_layers))
         ss_note(f->notes, "--recompute-method and --recompute-num-layers are not active without "

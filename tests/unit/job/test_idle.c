@@ -90,6 +90,10 @@ static void test_idle(void)
          "--align-param-gather is not", 1},
         {"--activation-func-clamp-value 7", "--activation-func-clamp-value is not active", 1},
         {"--moe-layer-recompute", "not active without --num-experts: --moe-layer-recompute", 1},
+        {"--moe-layer-recompute --recompute none", "--moe-layer-recompute is not active without --rec", 1},
+        {"--moe-layer-recompute --recompute full", "--moe-layer-recompute is not active without --rec", 1},
+        {"--recompute none --moe-layer-recompute --num-experts 8", "not active", 0},
+        {"--recompute-modules moe --recompute none", "--recompute-modules is not active without --rec", 1},
         {"--moe-enable-deepep", "not active without --num-experts: --moe-flex-dispatcher-backend", 1},
     };
 
