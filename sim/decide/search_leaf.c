@@ -71,14 +71,14 @@ int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf 
     struct ss_asked asked;
     struct ss_job job;
     ss_find_flags(c, leaf->at, words, size);
-    if (!set)
-        return SS_OK;
-    int rc = ss_find_plain_job(s, leaf, &asked, &job, err);
+    int rc = set ? ss_find_plain_job(s, leaf, &asked, &job, err) : SS_OK;
     size_t used = strlen(words);
-    if (!rc && used + 2 < size) {
+    if (!rc && set && used + 2 < size) {
         words[used] = ' ';
         ss_find_switch_words(&job, ss_job_dp(&job, c->world_size), set, words + used + (used > 0),
                              size - used - (used > 0));
     }
+    if (c->recipe)
+        ss_append(words, size, "%s--recipe none", words[0] ? " " : "");
     return rc;
 }

@@ -118,12 +118,11 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     SS_THEN(rc, load_cluster(s, c, o, err));
     if (!rc)
         c->said = ss_find_switches_said(c);
-    if (!rc && o->switches)
-        c->switches = o->switches[i];
-    else if (!rc)
-        rc = ss_find_switches_of_recipe(s, c, &c->switches, err);
+    SS_THEN(rc, ss_find_switches_of_recipe(s, c, err));
     if (rc)
         return rc;
+    if (o->switches)
+        c->switches = o->switches[i];
     g->gpus = c->world_size;
     g->nodes = c->world_size / ss_platform_file_gpus(c->platform);
     g->best = g->near = -1;

@@ -153,8 +153,7 @@ static int has_switch(const char *recipe, int bit)
     return words[0] && strstr(recipe, words) != NULL;
 }
 
-int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
-                               struct ss_error *err)
+int ss_find_switches_of_recipe(const struct ss_find_space *s, struct ss_find_cluster *c, struct ss_error *err)
 {
     const struct ss_job *job = &c->asked.job;
     const struct ss_recipe_key key = {.stack = job->stack,
@@ -164,7 +163,6 @@ int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_fi
                                       .gpus = c->world_size,
                                       .gbs = job->global_batch};
     const struct ss_csv *recipes;
-    *out = 0;
     size_t none = ss_request_find(&c->request, "--recipe");
     if (ss_request_find(&c->request, "--stack") >= c->request.n)
         return SS_OK; /* the default stack has no recipes */
@@ -172,9 +170,10 @@ int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_fi
         return SS_OK; /* somebody said so */
     int rc = ss_input_cache_recipes(s->loaded, &recipes, err);
     int row = rc ? -1 : ss_recipe_nearest(recipes, &key, 0, NULL, 0);
+    c->recipe = row >= 0 && none < c->request.n;
     for (int i = 0; row >= 0 && i < ss_find_switches(); i++)
         if (ss_find_switches_usual() >> i & 1 &&
             has_switch(ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "words")), i))
-            *out |= 1u << i;
+            c->switches |= 1u << i;
     return rc;
 }

@@ -160,8 +160,8 @@ static int note_recipes(const struct ss_asked *asked, struct ss_request *out, st
     if (ss_recipe_nearest(recipes, &key, 0, NULL, 0) >= 0)
         rc = ss_notes_add(&out->notes,
                           "recipes of %s are of a layout and left out here but for the switches of the "
-                          "nearest: run takes them "
-                          "whole, and answers as here with --recipe none and the flags that are found",
+                          "nearest: run takes them whole without --recipe none, which the flags that are "
+                          "found have",
                           asked->job.stack);
     ss_csv_free(recipes);
     return rc ? ss_nomem(err) : SS_OK;

@@ -184,7 +184,7 @@ static void test_said(void)
     }
 }
 
-/* What the recipe of the stack's release switches on is on. */
+/* What the recipe of the stack's release switches on is on, and the words that are found leave the recipe out where nobody did. */
 static void test_recipe(void)
 {
     static const char job[] =
@@ -198,6 +198,12 @@ static void test_recipe(void)
     CU_ASSERT(with->points[with->groups[0].best].switches != 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(with->points[with->groups[0].best].flags, "--moe-token-dispatcher-type"));
     CU_ASSERT_EQUAL(without->points[without->groups[0].best].switches, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(with->points[with->groups[0].best].flags, " --recipe none"));
+    CU_ASSERT_PTR_NULL(strstr(without->points[without->groups[0].best].flags, "--recipe"));
+    ss_find_free(with);
+    snprintf(words, sizeof words, "%s --stack megatron-bridge-26.02 --recipe none", job);
+    with = search(words, SS_FIND_AXES_LAYOUT, NULL, 0);
+    CU_ASSERT_PTR_NULL(strstr(with->points[with->groups[0].best].flags, "--recipe"));
     ss_find_free(with);
     ss_find_free(without);
 }

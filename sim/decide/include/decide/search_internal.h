@@ -58,6 +58,7 @@ struct ss_find_cluster {
     int splits;        /* 1: the layers of the first and last stage are free */
     int sequence;      /* 1: sequence parallelism goes with tensor parallelism */
     int experts;       /* 1: experts may be split or whole, because the job does not say */
+    int recipe; /* 1: the stack has recipes of the model, which run would take and the search leaves out */
     unsigned switches; /* a bit each: on where they apply and are legal */
     unsigned said;     /* those that never are, for the job or --vary says what they would change */
     unsigned bounded;  /* those for which the space has bounds */
@@ -195,9 +196,8 @@ int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_clust
                        const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err);
 /* Returns the switches that would give a flag another value than the job does, or change a flag that is varied. */
 unsigned ss_find_switches_said(const struct ss_find_cluster *c);
-/* Returns the switches that the recipe of the stack's release nearest to a cluster has on. */
-int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
-                               struct ss_error *err);
+/* Sets the switches that the recipe of the stack's release nearest to a cluster has on, and whether there is one. */
+int ss_find_switches_of_recipe(const struct ss_find_space *s, struct ss_find_cluster *c, struct ss_error *err);
 
 /* ---- search_leave.c: which layouts a walk leaves out ---- */
 struct ss_find_costs;
