@@ -53,12 +53,12 @@ struct ss_find_cluster {
     int world_size, gpus_per_node;
     int naxes;
     struct ss_find_axis axes[SS_FIND_MOST_AXES];
-    int given;         /* 1: the layout is the job's but for what is varied */
-    int shards;        /* 1: the optimizer is sharded, because the job does not say otherwise */
-    int splits;        /* 1: the layers of the first and last stage are free */
-    int sequence;      /* 1: sequence parallelism goes with tensor parallelism */
-    int experts;       /* 1: experts may be split or whole, because the job does not say */
-    int recipe; /* 1: the stack has recipes of the model, which run would take and the search leaves out */
+    int given;    /* 1: the layout is the job's but for what is varied */
+    int shards;   /* 1: the optimizer is sharded, because the job does not say otherwise */
+    int splits;   /* 1: the layers of the first and last stage are free */
+    int sequence; /* 1: sequence parallelism goes with tensor parallelism */
+    int experts;  /* 1: experts may be split or whole, because the job does not say */
+    int recipe;   /* 1: the stack has recipes of the model, which run would take and the search leaves out */
     unsigned switches; /* a bit each: on where they apply and are legal */
     unsigned said;     /* those that never are, for the job or --vary says what they would change */
     unsigned bounded;  /* those for which the space has bounds */
@@ -197,7 +197,8 @@ int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_clust
 /* Returns the switches that would give a flag another value than the job does, or change a flag that is varied. */
 unsigned ss_find_switches_said(const struct ss_find_cluster *c);
 /* Sets the switches that the recipe of the stack's release nearest to a cluster has on, and whether there is one. */
-int ss_find_switches_of_recipe(const struct ss_find_space *s, struct ss_find_cluster *c, struct ss_error *err);
+int ss_find_switches_of_recipe(const struct ss_find_space *s, struct ss_find_cluster *c,
+                               struct ss_error *err);
 
 /* ---- search_leave.c: which layouts a walk leaves out ---- */
 struct ss_find_costs;
