@@ -165,7 +165,7 @@ double ss_layers_seconds(const struct ss_layer_seconds *layers, int n, const str
         int kind = ss_layer_kind_at(&kinds, place->first_layer + i);
         for (int k = 0; k < n; k++)
             if (layers[k].kind == kind)
-                sum += aligned ? layers[k].all : (layers[k].all + layers[k].kernels) / 2;
+                sum += aligned ? layers[k].all : layers[k].kernels;
     }
     return sum;
 }

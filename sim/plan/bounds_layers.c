@@ -17,13 +17,14 @@ int ss_plan_bounds_has_layers(const struct ss_job *job, const struct ss_stack *s
            ss_platform_is_template(platform);
 }
 
-/* Returns whether groups of so many ranks lie on the nodes alike, those of the first stage and those of any other. */
+/* Returns whether a group of so many ranks that begins with a node exchanges no slower than any other: it fills whole nodes, as all others
+ * do, or lies in one. */
 static int is_aligned(int ranks, int gpus)
 {
-    return ranks % gpus == 0 || gpus % ranks == 0;
+    return ranks % gpus == 0 || ranks <= gpus;
 }
 
-/* Returns whether the first groups of all stages lie on nodes alike. */
+/* Returns whether no exchange of a stage is faster than those of the first stage's first groups, which begin with a node. */
 static int are_aligned(const struct ss_job *job, int gpus, int microbatches)
 {
     int64_t ranks = (int64_t)job->tp * job->cp * (job->global_batch / (microbatches * job->micro_batch));

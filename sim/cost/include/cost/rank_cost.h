@@ -147,9 +147,8 @@ struct ss_layer_seconds {
 };
 /* Lists the kinds of a rank's numbered layers, `most` of them at most, and returns how many. */
 int ss_rank_layers(const struct ss_rank_cost *cost, struct ss_layer_seconds *out, int most);
-/* Returns the s of F and B of the numbered layers of a chunk by those of n kinds; others count nothing. aligned 0: the chunk's groups lie
- * otherwise on nodes than theirs, where groups begin with a node. Then half of what exchanges take counts: the busiest member sends no
- * less than half as much to other nodes. */
+/* Returns the s of F and B of the numbered layers of a chunk by those of n kinds; others count nothing. aligned 0: the chunk's groups may
+ * lie better on nodes than theirs, so that exchanges count nothing. */
 double ss_layers_seconds(const struct ss_layer_seconds *layers, int n, const struct ss_job *job,
                          const struct ss_stage_place *place, int aligned);
 /* Returns 1 where programs have the host as a stream of its own, if slots are apart. */
