@@ -32,11 +32,11 @@ BY_VECTORS = {"GLIBC_TUNABLES": "glibc.cpu.x86_rep_movsb_threshold=1000000000:gl
 # takes half as much again in the mean. Flags that change little make more of them.
 MILLION = ("--platform h100 --nodes 64 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --tp 8 --cp 1 --pp 8 --exhaustive "
            "--vary overlap-grad-reduce=off,on --vary tp-comm-overlap=off")
-CREWS = (("walk", "walk_slice"), ("changes", "run_change"), ("predictions", "work_until_end"))
+CREWS = (("walk", "walk_slice"), ("changes", "run_item"), ("predictions", "work_until_end"))
 
 
-def sorting(text):
-    """Instructions of qsort in a profile."""
+def taken(text, function):
+    """Instructions of a function in a profile, with all that it calls."""
     of, called, sum_of = "", False, 0
     names = {}
     for line in text.splitlines():
@@ -44,7 +44,7 @@ def sorting(text):
         if named:
             of = names.setdefault(named.group(1), named.group(2))
         elif called:
-            sum_of += int(line.split()[1]) if of == "qsort_r" else 0
+            sum_of += int(line.split()[1]) if of == function else 0
         called = line.startswith("calls=")
     return sum_of
 
@@ -93,12 +93,12 @@ def thousand(program):
         out = subprocess.run([program, "search", *words.split(), "--unconfirmed", "--json"], capture_output=True, check=True,
                              env={**os.environ, "STEPSIM_DATA": "", "STEPSIM_PROGRESS": "off"}).stdout
         legal = sum(g["layouts"] - g["refused"] for g in json.loads(out)["groups"])
-        sorts = []
-        first, crews = count(program, words, 2, lambda text, sorts=sorts: sorts.append(sorting(text)))
-        found += [legal, sorts[0], first - sorts[0], sum(crews["walk"]), sum(crews["predictions"])]
+        apart = []  # advice for the best is given once, and tries what helps this best
+        first, crews = count(program, words, 2, lambda text, apart=apart: apart.extend((taken(text, "qsort_r"), taken(text, "ss_find_tell_best"))))
+        found += [legal, apart[0], first - sum(apart), sum(crews["walk"]), sum(crews["predictions"]), apart[1]]
     layouts = many[0] - few[0]
-    sort, first, walk, predictions = ((b - a) / layouts for a, b in zip(few[1:], many[1:]))
-    fixed = few[2] - first * few[0]
+    sort, first, walk, predictions = ((b - a) / layouts for a, b in zip(few[1:5], many[1:5]))
+    fixed = few[2] - first * few[0] + max(few[5], many[5])
     sort *= math.log2(1e6) / math.log2(many[0])  # of each layout, and more where there are more of them
     last = fixed + 1e6 * (sort + first) + 1e3 * (walk + predictions)
     at_work = 100 * (fixed + 1e6 * (sort + first + walk + predictions)) / 1000 / last
