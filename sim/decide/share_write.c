@@ -66,7 +66,7 @@ static int write_text(const struct ss_sharing *x, const struct ss_display *view,
 
 static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {
-    struct ss_json *root = ss_json_document("share"), *jobs = ss_json_begin_list(), *limit = ss_json_null();
+    struct ss_json *root = ss_json_document("share"), *jobs = ss_json_begin_list();
 
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
@@ -76,8 +76,9 @@ static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *er
                                 SS_KEY("slower_pct", slower_pct(s, s->beside)), SS_SAME(s, iterations),
                                 SS_KEY("limit_use", x->limit.use[j])));
     }
-    if (x->limit.name[0])
-        limit = SS_OBJECT(SS_SAME(&x->limit, name), SS_KEY("bandwidth_gbps", x->limit.bandwidth / 1e9));
+    struct ss_json *limit = x->limit.name[0] ? SS_OBJECT(SS_SAME(&x->limit, name),
+                                                         SS_KEY("bandwidth_gbps", x->limit.bandwidth / 1e9))
+                                             : ss_json_null();
     SS_PUT(root, SS_SAME(x, platform), SS_SAME(x, nodes), SS_KEY("engine", ss_engine_name(x->engine)),
            SS_KEY("level", ss_level_name(x->level)), SS_SAME(x, starts), SS_KEY("jobs", jobs),
            SS_KEY("shared_links", x->nlinks), SS_KEY("limit", limit));
