@@ -259,8 +259,8 @@ SS_FLAG_CALLED(recompute_modules)
     unsigned modules;
 
     SS_TRY(read_set(NONE_OF SS_RECOMPUTE_MODULE_LIST(WORD), n, values, &modules, why));
-    if (!asked->modules_given) /* --moe-layer-recompute stays, as in Megatron */
-        modules |= asked->job.recompute.modules & SS_MODULE_BIT(SS_MODULE_MOE);
+    if (asked->moe_recompute) /* which stays, as in Megatron */
+        modules |= SS_MODULE_BIT(SS_MODULE_MOE);
     asked->job.recompute.modules = modules;
     asked->modules_given = 1;
     return SS_OK;
@@ -270,6 +270,7 @@ SS_FLAG_CALLED(moe_recompute)
 {
     asked->job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     asked->recompute_short = 0;
+    asked->moe_recompute = 1;
     asked->job.recompute.modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
     asked->job.recompute.modules |= SS_MODULE_BIT(SS_MODULE_MOE);
     return SS_OK;

@@ -100,6 +100,8 @@ void ss_job_complete_recompute(struct ss_finish *f)
     if (!selective && job->recompute.modules)
         ss_note(f->notes, "%s is not active without --recompute-granularity selective",
                 f->asked->modules_given ? "--recompute-modules" : "--moe-layer-recompute");
+    if (selective && f->asked->moe_recompute && job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
+        ss_note(f->notes, "--moe-layer-recompute is not active beside --recompute op-selective");
     if (job->recompute.granularity == SS_RECOMPUTE_NONE &&
         (SS_GIVEN(f->asked, recompute_method) || job->recompute.num_layers))
         ss_note(f->notes, "--recompute-method and --recompute-num-layers are not active without "

@@ -91,6 +91,8 @@ static void test_idle(void)
         {"--activation-func-clamp-value 7", "--activation-func-clamp-value is not active", 1},
         {"--moe-layer-recompute", "not active without --num-experts: --moe-layer-recompute", 1},
         {"--moe-layer-recompute --recompute none", "--moe-layer-recompute is not active without --rec", 1},
+        {"--num-experts 8 --moe-layer-recompute --recompute op-selective",
+         "--moe-layer-recompute is not active beside --recompute op-selective", 1},
         {"--moe-layer-recompute --recompute full", "--moe-layer-recompute is not active without --rec", 1},
         {"--recompute none --moe-layer-recompute --num-experts 8", "not active", 0},
         {"--recompute-modules moe --recompute none", "--recompute-modules is not active without --rec", 1},

@@ -129,6 +129,8 @@ TEST(later_word)
         {"--precision mxfp8 --precision fp8", "--precision fp8"},
         {"--moe-layer-recompute --recompute-modules layernorm --num-experts 8",
          "--recompute selective --recompute-modules moe layernorm --num-experts 8"},
+        {"--moe-layer-recompute --recompute-modules mlp --recompute-modules layernorm --num-experts 8",
+         "--recompute selective --recompute-modules moe layernorm --num-experts 8"},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
