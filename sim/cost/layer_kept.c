@@ -59,6 +59,7 @@ struct ss_layer_keeper ss_layer_keeper_of(const struct ss_layer_keeper *job, con
     read.net.card = NULL;
     read.net.library = NULL;
     read.record = NULL;
+    read.linear = NULL;
     /* what the optimizer and memory alone read, or layers that are fetched */
     memset(&read.edp, 0, sizeof read.edp);
     if (read.fsdp.n <= 1)

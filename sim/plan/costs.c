@@ -176,11 +176,13 @@ static void set_sums(struct ss_plan *plan, double parameters, const struct ss_mo
     plan->bounded_hardware_flops = flops->bounded_hardware;
 }
 
-/* Returns whether costs are kept: those of plans whose layout is, without what `slots` or a file of the job decides. */
+/* Returns whether costs are kept: those of plans whose layout is, without what `slots` or a file of the job decides. Pairs, which experts
+ * have, read the card of their own platform. */
 static int is_kept(const struct ss_plan_builder *b)
 {
     const struct ss_job *job = b->plan->job;
-    return b->kept && b->plan->level == SS_LEVEL_CHUNK && !job->packed.rows && !job->offload.modules;
+    return b->kept && b->plan->level == SS_LEVEL_CHUNK && !job->packed.rows && !job->offload.modules &&
+           !b->plan->experts;
 }
 
 /* Makes the key over all that costs depend on: the layout, and job, stack and card whole. */

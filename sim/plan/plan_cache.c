@@ -34,9 +34,9 @@ static int is_kept(const struct ss_plan_builder *b)
     return is_usual(b) && !b->plan->experts;
 }
 
-/* Mixes in what is read of the machine: its props, but for those of kernels alone, and what collectives make of them. Of the stack groups
- * ask whether its NCCL has PAT, which takes members on three nodes or more; a dispatcher has no part in a plan without experts. A platform
- * with routes one by one is known by its address. */
+/* Mixes in what is read of the machine: its props, but for those of kernels alone, and what collectives make of them. Groups ask of the
+ * stack only whether its NCCL has PAT, which takes members on three nodes or more; a dispatcher has no part in a plan without experts. A
+ * platform with routes one by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;

@@ -3,8 +3,9 @@
  * The steady state of a replay, and the jump over it. Whenever one class (the anchor) has run one more period of
  * its slots, the state relative to now is compared with those of earlier such moments (the bases): of the first
  * ones, as many as there is room for, and behind them of those that follow each power of two, so that a period of
- * any length is found (Brent's method). When two are the same, all that follows repeats as long as every class's slots do: so many periods are left out, the replay goes
- * on as if the loop had no more turns, and what one period adds is added as many times at the end.
+ * any length is found (Brent's method). When two are the same, all that follows repeats as long as every class's
+ * slots do: so many periods are left out, the replay goes on as if the loop had no more turns, and what one period
+ * adds is added as many times at the end.
  *
  * The same means: every count and index equal, every time and amount equal but for rounding. The error of a jump
  * over n periods is at most n times that rounding, 1e-12 of the time at which the period was found.

@@ -197,7 +197,7 @@ static void test_waiting(void)
     free(w);
 }
 
-/* Of those that wait what is in shards comes first, for its flows take longest; then the others in their order. */
+/* Layouts in shards that wait come first, for their flows take longest; then the others in their order. */
 static void test_waiting_in_shards(void)
 {
     struct world *w = make_waiting();

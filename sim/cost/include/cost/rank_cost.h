@@ -109,8 +109,8 @@ int ss_rank_runs_ahead(const struct ss_job *job, const struct ss_stack *stack, i
  * are taken over. On failure *out is safe to free. */
 int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        const struct ss_rank_cost *like, struct ss_rank_cost *out, struct ss_error *err);
-/* Fills times and parameters of a rank by the cost of the same rank at other paces, whose operators it shares; `like` as above. On failure *out
- * is safe to free. */
+/* Fills chunks and pairs of a rank, with their parameters, by the cost of the same rank at other paces, whose operators it shares; bytes
+ * and seconds of the step stay 0. `like` as above. On failure *out is safe to free. */
 int ss_rank_cost_paced(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        const struct ss_rank_cost *from, const struct ss_rank_cost *like,
                        struct ss_rank_cost *out, struct ss_error *err);

@@ -23,8 +23,8 @@ void ss_input_cache_drop(struct ss_input_cache *l);
 int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                         ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
                         struct ss_stack **stack, struct ss_error *err);
-/* A platform that was found, and its stack, are not read any more. Of those that have values of --set or --scale and no user, the last one stays
- * for who asks for the same values, the others are freed. */
+/* A platform that was found, and its stack, are not read any more. The last platform with values of --set or --scale that has no user stays
+ * for who asks for the same values; others are freed. */
 void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform *platform);
 /* A stack by name or path as its file says for a card; `files` as above. */
 int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card,

@@ -65,7 +65,7 @@ int ss_assume_asks_job(const struct ss_request *r);
  * an error the request is of no use but to be freed. */
 int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *r,
               struct ss_error *err);
-/* Does so where what is assumed does not depend on the job. */
+/* Puts before the words what is assumed whatever the job is. */
 int ss_assume_defaults(struct ss_request *r, struct ss_error *err);
 
 /* The inputs and the result while a job is made. */

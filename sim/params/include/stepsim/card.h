@@ -12,6 +12,7 @@ SS_C_BEGIN
  * X(field, prop id, unit, required, default, low, high, meaning)
  * unit is the suffix of enum ss_unit; values are stored in SI.
  * Rates of 0 mean "the card has no such unit".
+ * Rows from peak_fp32 to gemm_small_tile are read by kernels alone: plans are kept without them (plan/plan_cache.c).
  */
 #define SS_CARD_PROPS(X)                                                                                     \
     X(sm_count, "ss.sm_count", COUNT, 1, 0, 1, 1024, "streaming multiprocessors")                            \

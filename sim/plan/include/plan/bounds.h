@@ -89,8 +89,8 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
  * that begin inside a node: each waits for the same ranks, and no collective of data parallelism is in it. */
 int ss_plan_bounds_has_layers(const struct ss_job *job, const struct ss_stack *stack,
                               const struct ss_platform *platform);
-/* Returns the s of an iteration that the numbered layers of the stages take alone in Megatron's orders, by what they take under another number of stages and
- * chunks; no more than the bounds of the job say. 0: nothing is known. */
+/* Returns the s of an iteration that the numbered layers of the stages take alone in Megatron's orders, by what they take under another
+ * number of stages and chunks; no more than the bounds of the job say. 0: nothing is known. */
 double ss_plan_bounds_by_layers(const struct ss_layer_bounds *layers, const struct ss_job *job,
                                 const struct ss_stack *stack, const struct ss_platform *platform,
                                 int microbatches);
