@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cache.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/base.h"
 
 enum { CHAINS = 1024, MOST_BYTES = 64 << 20 }; /* CHAINS: at first */
+
+/* Memory of this process and of those forked from it, at one address in all of them. What is told stays as long as the memory does. */
+enum { PLACES = 1 << 16, LOOKS = 32 };
+enum { FREE, CLAIMED, TOLD }; /* claimed: by a process that writes, or that has died at it */
+struct shared {
+    size_t used; /* bytes of `room` */
+    struct place {
+        struct ss_cache_key key;
+        void *thing;
+        int state;
+    } place[PLACES];
+    _Alignas(16) char room[MOST_BYTES];
+};
 
 struct item {
     struct ss_cache_key key;
@@ -23,6 +37,8 @@ struct ss_cache {
     struct ss_cache_counts counts;
     size_t nitems, nchains;
     struct item **chain;
+    struct shared *shared; /* NULL: none */
+    int full;              /* 1: a copy had no room there, so this process makes no more */
 };
 
 int ss_cache_open(struct ss_cache **out, struct ss_error *err)
@@ -58,8 +74,58 @@ void ss_cache_close(struct ss_cache *cache)
         while (cache->chain[i])
             drop(cache, &cache->chain[i]);
     free(cache->chain);
+    if (cache->shared)
+        munmap(cache->shared, sizeof *cache->shared);
     free(cache);
 }
+
+/* ---- what processes share ---- */
+
+void ss_cache_share(struct ss_cache *cache)
+{
+    void *shared = mmap(NULL, sizeof *cache->shared, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    cache->shared = shared == MAP_FAILED ? NULL : shared;
+}
+
+void *ss_cache_copy(struct ss_cache *cache, const void *block, size_t bytes)
+{
+    struct shared *s = cache->shared;
+    if (!s || cache->full || !block)
+        return NULL;
+    size_t at = __atomic_fetch_add(&s->used, (bytes + 15) / 16 * 16, __ATOMIC_RELAXED);
+    cache->full = at > sizeof s->room || bytes > sizeof s->room - at;
+    return cache->full ? NULL : memcpy(s->room + at, block, bytes);
+}
+
+/* Returns the place of a key, or claims one for it; NULL: it has none, or is told already. */
+static struct place *place_of(struct shared *s, struct ss_cache_key key, int claim)
+{
+    for (size_t i = 0; i < LOOKS; i++) {
+        struct place *at = &s->place[(key.a + i) % PLACES];
+        int state = __atomic_load_n(&at->state, __ATOMIC_ACQUIRE);
+        if (state == FREE && !claim)
+            return NULL;
+        if (state == FREE &&
+            __atomic_compare_exchange_n(&at->state, &state, CLAIMED, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+            return at;
+        if (state == TOLD && at->key.a == key.a && at->key.b == key.b)
+            return claim ? NULL : at;
+    }
+    return NULL;
+}
+
+void ss_cache_tell(struct ss_cache *cache, struct ss_cache_key key, void *copy)
+{
+    struct place *at = copy && !cache->full ? place_of(cache->shared, key, 1) : NULL;
+    if (!at)
+        return;
+    at->key = key;
+    at->thing = copy;
+    __atomic_store_n(&at->state, TOLD, __ATOMIC_RELEASE);
+}
+
+/* ---- what one process has ---- */
 
 static struct item **find(struct ss_cache *cache, struct ss_cache_key key)
 {
@@ -72,11 +138,14 @@ static struct item **find(struct ss_cache *cache, struct ss_cache_key key)
 void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key)
 {
     struct item *item = *find(cache, key);
-    if (!item)
+    const struct place *told = item || !cache->shared ? NULL : place_of(cache->shared, key, 0);
+    if (!item && !told)
         return NULL;
+    cache->counts.found++;
+    if (!item)
+        return told->thing;
     item->asked = ++cache->now;
     item->taken++;
-    cache->counts.found++;
     return item->thing;
 }
 

@@ -89,6 +89,7 @@ void ss_cost_layer_kept(const struct ss_layer_keeper *rank, int kind, const stru
     if (!kept)
         return; /* the next one computes it again */
     *kept = *out;
+    ss_cache_tell(rank->cache, key, ss_cache_copy(rank->cache, kept, sizeof *kept));
     if (ss_cache_put(rank->cache, key, kept, sizeof *kept, free))
         free(kept);
     else

@@ -3,18 +3,19 @@
  * Lower bounds of what a layout takes (docs/design/design.md, section 9, proves them), from what its ranks cost. Layouts that differ
  * in what no rank's cost depends on share these costs.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "base/cache.h"
 #include "base/map.h"
 #include "cost/rank_cost.h"
 #include "decide/search_internal.h"
 #include "layers/kinds.h"
 #include "plan/bounds.h"
 #include "result/bands.h"
-#include "stepsim/cache.h"
 #include "stepsim/schedule.h"
 #include "stepsim/stack.h"
 #include "workers/pool.h"
@@ -351,7 +352,7 @@ int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, co
     return SS_OK;
 }
 
-int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *bands,
+int ss_find_costs_open(const struct ss_find_space *s, const struct ss_find_options *o,
                        const struct ss_find_known *known, struct ss_find_costs **out, struct ss_error *err)
 {
     struct ss_find_costs *costs = ss_calloc(1, sizeof *costs);
@@ -364,8 +365,10 @@ int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *ban
     }
     costs->traits = traits;
     costs->space = s;
-    costs->bands = bands;
+    costs->bands = o->run->bands;
     costs->known = known;
+    if (ss_pool_forks(&o->workers, INT_MAX))
+        ss_cache_share(costs->cache);
     *out = costs;
     return SS_OK;
 }
@@ -391,7 +394,7 @@ static int bound_all(struct ss_find_space *s, const struct ss_find_options *o,
                      const struct ss_find_known *known, struct ss_find_bounds **out, struct ss_error *err)
 {
     struct ss_find_costs *costs = NULL;
-    int rc = ss_find_costs_open(s, o->run->bands, known, &costs, err);
+    int rc = ss_find_costs_open(s, o, known, &costs, err);
     const struct ss_pool pool = {.workers = o->workers,
                                  .nitems = (int)((s->nleaves + RUN - 1) / RUN),
                                  .size = RUN * sizeof(struct ss_find_bounds),

@@ -4,6 +4,7 @@
  * enum ss_find_way.
  */
 #include "base/base.h"
+#include "base/cache.h"
 #include "base/map.h"
 #include "decide/search_state.h"
 #include "study/study_internal.h"
@@ -295,7 +296,9 @@ int ss_find_crew_open(struct ss_find_state *x, const struct ss_request *base, st
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
     for (int c = 0; c < s->nclusters; c++)
         w->pool.digest = ss_mix64(ss_mix64(w->pool.digest + s->clusters[c].switches) + s->clusters[c].given);
-    SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* each worker has its own copy of this cache */
+    SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* each worker has its own copy of this cache, */
+    if (!rc && ss_pool_forks(&w->pool.workers, w->pool.nitems))
+        ss_cache_share(w->run.cache); /* and takes what others tell */
     w->run.plan.cache = w->run.cache; /* the cache points to platforms and stacks of the space */
     SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));
     if (rc) {

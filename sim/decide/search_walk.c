@@ -481,7 +481,7 @@ static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_
 int ss_find_walk(struct ss_find_space *s, const struct ss_find_options *o, int bounded, struct ss_error *err)
 {
     struct all all = {.space = s, .below = bounded && o->best_only ? o->below : NULL};
-    int rc = bounded ? ss_find_costs_open(s, o->run->bands, NULL, &all.costs, err) : SS_OK;
+    int rc = bounded ? ss_find_costs_open(s, o, NULL, &all.costs, err) : SS_OK;
     SS_THEN(rc, walk_all(&all, o, err));
     for (int c = 0; c < s->nclusters && bounded; c++)
         s->clusters[c].bounded = s->clusters[c].switches;

@@ -180,6 +180,54 @@ static int keep_classes(const struct ss_plan *plan, struct ss_plan_kept *kept)
     return SS_OK;
 }
 
+#define COPY(block, n) block = ss_cache_copy(cache, block, (size_t)(n) * sizeof *(block))
+
+static void copy_groups(struct ss_cache *cache, struct ss_groups *g)
+{
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
+        COPY(g->first[comm], g->n);
+        COPY(g->local[comm], g->n);
+        COPY(g->number[comm], g->n);
+        COPY(g->shape[comm], g->nshapes[comm]);
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            COPY(g->target[comm][hop], g->n * g->width[comm][hop]);
+    }
+}
+
+static void copy_routes(struct ss_cache *cache, int stages, struct ss_routes *r)
+{
+    const int flows = r->symmetry.nranks * r->nkinds;
+    COPY(r->peer, stages * r->npeers);
+    COPY(r->to, flows);
+    COPY(r->first, flows + 1);
+    COPY(r->pool, r->npool);
+    COPY(r->link, r->npool);
+    COPY(r->latency, flows);
+    COPY(r->bandwidth, r->nlinks);
+    COPY(r->inner, r->nlinks);
+    COPY(r->kept, r->nlinks);
+}
+
+/* Copies what is kept for all processes that share the cache. */
+static void share(struct ss_cache *cache, const struct ss_plan_builder *b, const struct ss_plan_kept *kept)
+{
+    const struct ss_groups *g = &kept->groups;
+    if (g->give[0] || g->give[1] || g->take[0] || g->take[1])
+        return; /* amounts of experts, which are rare */
+    struct ss_plan_kept *copy = ss_cache_copy(cache, kept, sizeof *kept);
+    if (!copy)
+        return;
+    copy_groups(cache, &copy->groups);
+    copy_routes(cache, b->plan->schedule->stages, &copy->routes);
+    COPY(copy->link_colour, copy->routes.nlinks);
+    COPY(copy->flow_colour, copy->routes.symmetry.nranks * copy->routes.nkinds);
+    COPY(copy->load.slot, copy->load.size);
+    COPY(copy->alike.slot, copy->alike.size);
+    COPY(copy->classes, copy->nclasses);
+    COPY(copy->class_of, b->plan->world_size);
+    ss_cache_tell(cache, b->key, copy);
+}
+
 /* Moves the builder's arrays into the cache. */
 static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
 {
@@ -191,8 +239,10 @@ static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
     kept->flow_colour = b->flow_colour;
     kept->load = b->load;
     kept->alike = b->alike;
-    return ss_cache_put(b->options->cache, b->key, kept, bytes_of(kept, (size_t)b->plan->world_size),
-                        destroy);
+    if (ss_cache_put(b->options->cache, b->key, kept, bytes_of(kept, (size_t)b->plan->world_size), destroy))
+        return SS_ERR_NOMEM;
+    share(b->options->cache, b, kept);
+    return SS_OK;
 }
 
 static int put(struct ss_plan_builder *b, struct ss_error *err)

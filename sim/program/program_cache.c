@@ -56,6 +56,28 @@ static void destroy(void *thing)
     free(thing);
 }
 
+/* Copies an entry for all processes that share the cache. */
+static void share(struct ss_cache *cache, const struct ss_schedule *s, const struct ss_comm *comm)
+{
+    struct ss_comm *copy = ss_cache_copy(cache, comm, sizeof *comm);
+    if (!copy)
+        return;
+    copy->ranks = ss_cache_copy(cache, comm->ranks, (size_t)comm->stages * sizeof *comm->ranks);
+    for (int r = 0; copy->ranks && r < comm->stages; r++) {
+        struct ss_comm_rank *rank = &copy->ranks[r];
+        rank->slots = ss_cache_copy(cache, rank->slots, (size_t)s->nslots[r] * sizeof *rank->slots);
+        rank->end = ss_cache_copy(cache, rank->end, (size_t)rank->nend * sizeof *rank->end);
+        rank->late = ss_cache_copy(cache, rank->late, (size_t)rank->nlate * sizeof *rank->late);
+        rank->variants =
+            ss_cache_copy(cache, rank->variants, (size_t)rank->nvariants * sizeof *rank->variants);
+        for (int i = 0; rank->variants && i < rank->nvariants; i++) {
+            struct ss_comm_variant *v = &rank->variants[i];
+            v->op = ss_cache_copy(cache, v->op, (size_t)(v->nbefore + v->nafter) * sizeof *v->op);
+        }
+    }
+    ss_cache_tell(cache, comm->key, copy);
+}
+
 /* Keeps a new entry; the cache takes over *comm. */
 static int keep(struct ss_cache *cache, const struct ss_schedule *s, struct ss_comm *comm,
                 struct ss_error *err)
@@ -63,8 +85,10 @@ static int keep(struct ss_cache *cache, const struct ss_schedule *s, struct ss_c
     struct ss_comm *kept = malloc(sizeof *kept);
     if (kept)
         *kept = *comm;
-    if (kept && !ss_cache_put(cache, comm->key, kept, bytes_of(comm, s), destroy))
+    if (kept && !ss_cache_put(cache, comm->key, kept, bytes_of(comm, s), destroy)) {
+        share(cache, s, kept);
         return SS_OK;
+    }
     free(kept);
     ss_comm_free(comm);
     return ss_nomem(err);

@@ -44,6 +44,7 @@ void ss_bands_find_kept(struct ss_cache *cache, const struct ss_bands *bands, co
     if (!both)
         return; /* the next one asks again */
     *both = (struct both){*time, *memory};
+    ss_cache_tell(cache, key, ss_cache_copy(cache, both, sizeof *both));
     if (ss_cache_put(cache, key, both, sizeof *both, free))
         free(both);
     else

@@ -283,16 +283,21 @@ static int open_journal(struct ss_crew *c, struct ss_error *err)
     return ss_journal_open(pool->workers.journal, pool->workers.resume, &head, &c->journal, err);
 }
 
+int ss_pool_forks(const struct ss_workers *w, int nitems)
+{
+    int n = w->n > 0 ? w->n : w->team ? 1 : ss_pool_cores();
+    n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > nitems ? nitems : n;
+    return n > 1 || w->team ? n : 0;
+}
+
 int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_error *err)
 {
     struct ss_crew *c = ss_calloc(1, sizeof *c);
     struct ss_team *team = pool->workers.team;
-    int n = pool->workers.n > 0 ? pool->workers.n : team ? 1 : ss_pool_cores();
     SS_NEED(c, err);
-    n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
     c->pool = pool;
     c->team = team;
-    c->nhere = c->nworkers = n > 1 || team ? n : 0;
+    c->nhere = c->nworkers = ss_pool_forks(&pool->workers, pool->nitems);
     c->cap = (size_t)c->nhere + 1;
     c->workers = ss_calloc(c->cap, sizeof *c->workers);
     c->ready = ss_calloc(2 * c->cap, sizeof *c->ready);

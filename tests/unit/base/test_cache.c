@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cache.h"
@@ -65,6 +66,41 @@ TEST(cache)
     ss_cache_close(cache);
     CU_ASSERT_EQUAL(freed, 6);
     ss_cache_close(NULL);
+}
+
+/* What one process tells others take; unless it had no room, or somebody told it before. */
+TEST(shared)
+{
+    static char block[1 << 20];
+    struct ss_cache *cache;
+    int status;
+    CU_ASSERT_FATAL(!ss_cache_open(&cache, NULL));
+    CU_ASSERT_PTR_NULL(ss_cache_copy(cache, block, 1)); /* nobody shares */
+    ss_cache_tell(cache, key_of(0), NULL);
+    ss_cache_share(cache);
+    CU_ASSERT_PTR_NULL(ss_cache_copy(cache, NULL, 1));
+    pid_t child = fork();
+    if (!child) {
+        for (int i = 1; i <= 2; i++) {
+            ss_cache_tell(cache, key_of(1), ss_cache_copy(cache, &i, sizeof i)); /* the first one holds */
+            ss_cache_tell(cache, key_of(1 + i), ss_cache_copy(cache, &i, sizeof i));
+        }
+        int *late = ss_cache_copy(cache, &status, sizeof status);
+        for (int i = 0; i < 64; i++) /* others have no room for all of these */
+            ss_cache_copy(cache, block, sizeof block);
+        ss_cache_tell(cache, key_of(4), late);
+        ss_cache_tell(cache, key_of(5), ss_cache_copy(cache, "", 1));
+        _exit(*(int *)ss_cache_take(cache, key_of(1)) != 1);
+    }
+    CU_ASSERT_FATAL(child > 0 && waitpid(child, &status, 0) == child);
+    CU_ASSERT_EQUAL(status, 0);
+    for (int i = 1; i <= 5; i++) {
+        const int *told = ss_cache_take(cache, key_of(i));
+        CU_ASSERT_EQUAL(told != NULL, i <= 3);
+        CU_ASSERT(!told || *told == (i < 3 ? 1 : 2));
+        ss_cache_give_back(cache, key_of(i));
+    }
+    ss_cache_close(cache);
 }
 
 /* Keys of things that differ in a bit, an order or a length differ. */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One cache for jobs of other stacks and cards: what is kept changes no answer. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cache.h"
 #include "job_helper.h"
 #include "stepsim/cache.h"
 #include "stepsim/stepsim.h"
@@ -50,5 +54,37 @@ TEST(stacks)
             snprintf(line, sizeof line, "%s %s", like[k], jobs[i]);
             CU_ASSERT_EQUAL(seconds(line, cache), seconds(line, NULL));
         }
+    ss_cache_close(cache);
+}
+
+/* What another process has told, which has ended, changes no answer, and is found: by the same job all of it but its replay. */
+TEST(processes)
+{
+    static const char *const jobs[] = {
+        "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --pp 4 --vp 2 --mbs 1 --gbs "
+        "64",
+        "--platform h800 --nodes 8 --model llama3.1-8b --bf16 --seq 8192 --tp 2 --cp 4 --pp 2 --mbs 1 --gbs "
+        "32 "
+        "--use-distributed-optimizer --overlap-grad-reduce",
+        "--platform h100 --nodes 4 --model qwen3-30b-a3b --bf16 --seq 4096 --ep 8 --pp 2 --mbs 1 --gbs 64",
+        "--platform v100 --nodes 2 --model llama3.2-1b --fp16 --seq 2048 --tp 2 --pp 4 --mbs 1 --gbs 32"};
+    const int n = sizeof jobs / sizeof *jobs;
+    struct ss_cache *cache;
+    int status;
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    ss_cache_share(cache);
+    fflush(NULL);
+    pid_t child = fork();
+    for (int i = 0; !child && i < n; i++)
+        seconds(jobs[i], cache);
+    if (!child)
+        _exit(0);
+    CU_ASSERT_FATAL(child > 0 && waitpid(child, &status, 0) == child && !status);
+    for (int i = 0; i < n; i++) {
+        const struct ss_cache_counts before = ss_cache_counts(cache);
+        CU_ASSERT_EQUAL(seconds(jobs[i], cache), seconds(jobs[i], NULL));
+        CU_ASSERT(ss_cache_counts(cache).found - before.found >=
+                  3); /* messages, layers and, without experts, groups */
+    }
     ss_cache_close(cache);
 }

@@ -102,6 +102,16 @@ int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, s
                  void (*destroy)(void *));
 /* Gives back a thing that was taken. */
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key);
+
+/* Processes that are forked from now on take what one of them tells; where there is no memory each keeps its own. What a thing points to
+ * must be a copy, too, or have been there before. */
+void ss_cache_share(struct ss_cache *cache);
+/* Copies a block into the memory of all these processes, where nobody writes any more once the thing is told. NULL: the cache is not
+ * shared, there is no room, or no block. */
+void *ss_cache_copy(struct ss_cache *cache, const void *block, size_t bytes);
+/* Tells all of a thing, made of copies; unless one of the copies had no room. */
+void ss_cache_tell(struct ss_cache *cache, struct ss_cache_key key, void *copy);
+
 /* How often a thing was found in the cache, and how often one was put in. */
 struct ss_cache_counts {
     uint64_t found, put;

@@ -283,7 +283,7 @@ void ss_find_bounds_set(const struct ss_plan_bounds *least, const struct ss_find
  * are wanted. */
 struct ss_find_costs;
 struct ss_find_known;
-int ss_find_costs_open(const struct ss_find_space *s, const struct ss_bands *bands,
+int ss_find_costs_open(const struct ss_find_space *s, const struct ss_find_options *o,
                        const struct ss_find_known *known, struct ss_find_costs **out, struct ss_error *err);
 void ss_find_costs_close(struct ss_find_costs *costs);
 /* Returns how many costs of ranks were made. */

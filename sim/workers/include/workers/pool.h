@@ -62,6 +62,8 @@ int ss_crew_is_home(const struct ss_crew *crew, uint64_t home, int worker);
 
 /* Returns how many cores this process may use, >= 1. */
 int ss_pool_cores(void);
+/* Returns how many worker processes this process starts for so many items; 0: it does the work itself. */
+int ss_pool_forks(const struct ss_workers *workers, int nitems);
 /* Opens a crew for the items of *pool, which must outlive the crew. A worker starts when it gets its first
  * item. Errors: SS_ERR_NOMEM, those of ss_journal_open. */
 int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_error *err);
