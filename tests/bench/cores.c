@@ -29,10 +29,12 @@ static pid_t first;
 static int hired, dumped; /* hired: the last socket pair's; dumped: this worker has told what its item took */
 static double now, alone, all;
 
-static void *real(const char *name)
-{
-    return dlsym(RTLD_NEXT, name);
-}
+/* The C library's functions, found once, so that workers are not counted with the search for them. */
+static int (*real_socketpair)(int, int, int, int *);
+static pid_t (*real_fork)(void);
+static ssize_t (*real_read)(int, void *, size_t);
+static ssize_t (*real_send)(int, const void *, size_t, int);
+static int (*real_poll)(struct pollfd *, nfds_t, int);
 
 /* Takes the profile of a process that was dumped, as soon as all of it is there. Returns million instructions. */
 static double take(pid_t pid)
@@ -93,13 +95,18 @@ static void end(void)
 
 __attribute__((constructor)) static void begin(void)
 {
+    real_socketpair = dlsym(RTLD_NEXT, "socketpair");
+    real_fork = dlsym(RTLD_NEXT, "fork");
+    real_read = dlsym(RTLD_NEXT, "read");
+    real_send = dlsym(RTLD_NEXT, "send");
+    real_poll = dlsym(RTLD_NEXT, "poll");
     first = getpid();
     atexit(end);
 }
 
 int socketpair(int domain, int type, int protocol, int ends[2])
 {
-    int (*call)(int, int, int, int *) = real("socketpair"), rc = call(domain, type, protocol, ends);
+    int rc = real_socketpair(domain, type, protocol, ends);
     if (!rc && getpid() == first && ends[0] < SOCKETS) {
         memset(&workers[ends[0]], 0, sizeof *workers);
         hired = ends[0];
@@ -109,8 +116,7 @@ int socketpair(int domain, int type, int protocol, int ends[2])
 
 pid_t fork(void)
 {
-    pid_t (*call)(void) = real("fork");
-    pid_t pid = call();
+    pid_t pid = real_fork();
     if (pid > 0 && hired && getpid() == first)
         workers[hired] = (struct worker){.pid = pid, .free = now};
     hired = 0;
@@ -120,20 +126,18 @@ pid_t fork(void)
 /* A worker begins an item. */
 ssize_t read(int fd, void *data, size_t n)
 {
-    ssize_t (*call)(int, void *, size_t) = real("read");
     dumped = dumped && n != sizeof(int);
-    return call(fd, data, n);
+    return real_read(fd, data, n);
 }
 
 ssize_t send(int fd, const void *data, size_t n, int flags)
 {
-    ssize_t (*call)(int, const void *, size_t, int) = real("send");
     if (getpid() != first && !dumped) {
         dumped = 1;
         CALLGRIND_DUMP_STATS;
     }
     if (getpid() != first || fd >= SOCKETS || !workers[fd].pid || n != sizeof(int))
-        return call(fd, data, n, flags);
+        return real_send(fd, data, n, flags);
     struct worker *w = &workers[fd];
     if (w->n == QUEUE)
         abort();
@@ -145,12 +149,10 @@ ssize_t send(int fd, const void *data, size_t n, int flags)
 /* Lets a worker do its first item, and sets when that is done. */
 static void run(int fd, struct worker *w)
 {
-    int (*wait)(struct pollfd *, nfds_t, int) = real("poll");
-    ssize_t (*give)(int, const void *, size_t, int) = real("send");
     struct pollfd reply = {.fd = fd, .events = POLLIN};
     w->sent[0] = w->sent[0] < 0 ? now : w->sent[0];
-    give(fd, &w->item[0], sizeof w->item[0], MSG_NOSIGNAL);
-    wait(&reply, 1, -1);
+    real_send(fd, &w->item[0], sizeof w->item[0], MSG_NOSIGNAL);
+    real_poll(&reply, 1, -1);
     double took = take(w->pid);
     all += took;
     w->done = (w->free > w->sent[0] ? w->free : w->sent[0]) + took;
@@ -168,11 +170,11 @@ static void drop(struct worker *w)
 
 int poll(struct pollfd *ready, nfds_t n, int ms)
 {
-    int (*call)(struct pollfd *, nfds_t, int) = real("poll"), any = 0, told = 0;
+    int any = 0, told = 0;
     for (nfds_t i = 0; i < n && getpid() == first; i++)
         any |= ready[i].fd >= 0 && ready[i].fd < SOCKETS && workers[ready[i].fd].n > 0;
     if (!any)
-        return call(ready, n, ms);
+        return real_poll(ready, n, ms);
     move_clock();
     double next = -1;
     for (nfds_t i = 0; i < n; i++) {
