@@ -102,7 +102,7 @@ int ss_sweep_warnings(struct ss_sweep *s, const struct ss_request *base,
     while (last > first && s->rows[last].summary.outcome == SS_OUTCOME_REFUSED)
         last--;
     if (first > last)
-        return SS_OK;
+        return ss_premises_find(base, how, s, s->premises, sizeof s->premises, err);
     rc = row_warnings(s, first, base, how, &one, s->premises, err);
     SS_THEN(rc, row_warnings(s, last, base, how, &other, NULL, err));
     for (unsigned long i = 0; i < one.n && !rc; i++) {
