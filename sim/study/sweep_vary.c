@@ -34,19 +34,35 @@ static int complete_set(struct ss_sweep_flag *f)
     return 1;
 }
 
-/* Returns whether two values are one: the same text, or the same number, as 1 and 01 are. */
-static int same_value(const char *a, const char *b)
+/* Returns whether two names are of one file of the data. */
+static int same_file(const char *flag, const char *a, const char *b)
+{
+    static const char *const kinds[][3] = {{"--platform", "platforms", ".xml"},
+                                           {"--model", "workloads/models", ".json"},
+                                           {"--stack", "workloads/stacks", ".xml"}};
+    char path[2][1024];
+
+    for (size_t k = 0; k < SS_ARRAY_LEN(kinds); k++)
+        if (!strcmp(flag, kinds[k][0]))
+            return !ss_data_find(kinds[k][1], a, kinds[k][2], path[0], sizeof path[0], NULL) &&
+                   !ss_data_find(kinds[k][1], b, kinds[k][2], path[1], sizeof path[1], NULL) &&
+                   !strcmp(path[0], path[1]);
+    return 0;
+}
+
+/* Returns whether two values are one: the same text, the same number, as 1 and 01 are, or the same file. */
+static int same_value(const char *flag, const char *a, const char *b)
 {
     char *end[2];
     double x = strtod(a, &end[0]), y = strtod(b, &end[1]);
-    return !strcmp(a, b) || (*a && *b && !*end[0] && !*end[1] && x == y);
+    return !strcmp(a, b) || (*a && *b && !*end[0] && !*end[1] && x == y) || same_file(flag, a, b);
 }
 
 /* Takes the last value back where an earlier one is the same. */
 static void drop_same(struct ss_sweep_flag *f)
 {
     for (int i = 0; i < f->nvalues - 1; i++)
-        if (same_value(f->value[i], f->value[f->nvalues - 1])) {
+        if (same_value(f->name, f->value[i], f->value[f->nvalues - 1])) {
             memset(f->value[--f->nvalues], 0, sizeof f->value[0]);
             return;
         }
@@ -157,27 +173,49 @@ int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
     return rc;
 }
 
-/* Notes a flag of the command line that the values of --vary beat. What a file says is there to be varied. */
-static int note_one(const struct ss_sweep_flag *f, struct ss_request *base, struct ss_error *err)
+/* Returns whether the values of a flag beat "--flag value": the same thing, the same prop (factors multiply), or what they
+ * say of other flags. */
+static int beats(const struct ss_sweep_flag *f, const char *words)
 {
-    size_t at = ss_request_find(base, f->name);
-    char text[256];
+    static const struct {
+        const char *flag, *others;
+    } wider[] = {{"--nodes", "--gpus"},
+                 {"--gpus", "--nodes"},
+                 {"--recompute", "--recompute-granularity --recompute-activations"},
+                 {"--fsdp", "--use-megatron-fsdp --data-parallel-sharding-strategy"}};
+    const char *set = words + strcspn(words, "= "), *varied = f->value[0];
+    char name[64];
 
-    if (at >= base->n || base->place[base->word[at].place].file || base->place[base->word[at].place].whence)
-        return SS_OK;
-    ss_request_words(base, at, ss_request_span(base, at), text, sizeof text);
-    return ss_notes_add(&base->notes, "%s: the values of --vary %s take its place", text, f->name + 2)
-               ? ss_nomem(err)
-               : SS_OK;
+    snprintf(name, sizeof name, "%.*s", (int)(set - words), words);
+    if (!strcmp(name, "--set") && !strcmp(f->name, "--set")) {
+        set += !strncmp(set + 1, "ss.", 3) ? 4 : 1;
+        varied += !strncmp(varied, "ss.", 3) ? 3 : 0;
+        return !strncmp(set, varied, strcspn(varied, "=") + 1);
+    }
+    for (size_t k = 0; k < SS_ARRAY_LEN(wider); k++)
+        if (!strcmp(f->name, wider[k].flag) && ss_has_word(wider[k].others, name))
+            return 1;
+    return strcmp(name, "--scale") != 0 && ss_flag_same(f->name, name);
 }
 
 int ss_sweep_note_beaten(const struct ss_sweep *s, struct ss_request *base, struct ss_error *err)
 {
-    int rc = SS_OK;
+    char text[256];
 
-    for (int f = 0; f < s->nflags && !rc; f++)
-        rc = note_one(&s->flags[f], base, err);
-    return rc;
+    for (int f = 0; f < s->nflags; f++)
+        for (size_t i = 0, n; i < base->n; i += n) {
+            const struct ss_request_place *place = &base->place[base->word[i].place];
+            n = ss_request_span(base, i);
+            ss_request_words(base, i, n, text, sizeof text);
+            if (place->file || place->whence || place->program || !beats(&s->flags[f], text))
+                continue;
+            if (ss_notes_add(&base->notes, "%s: the values of --vary %s take its place", text,
+                             s->flags[f].name + 2))
+                return ss_nomem(err);
+            ss_request_remove(base, i, n);
+            n = 0;
+        }
+    return SS_OK;
 }
 
 int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *err)

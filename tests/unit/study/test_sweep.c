@@ -70,8 +70,8 @@ TEST(equal_values)
     CU_ASSERT_EQUAL(s->flags[1].nvalues, 4); /* 4 8 16 32 */
     CU_ASSERT_EQUAL(ss_sweep_vary(s, "set=ss.nic.bandwidth=25GBps,25GBps,50GBps", NULL), 0);
     CU_ASSERT_EQUAL(s->flags[2].nvalues, 2);
-    CU_ASSERT_EQUAL(ss_sweep_vary(s, "model=a,b,a", NULL), 0);
-    CU_ASSERT_EQUAL(s->flags[3].nvalues, 2);
+    CU_ASSERT_EQUAL(ss_sweep_vary(s, "model=a,b,a,llama3.1-8b,Llama-3.1-8B", NULL), 0);
+    CU_ASSERT_EQUAL(s->flags[3].nvalues, 3);
     free(s);
 }
 
@@ -103,6 +103,11 @@ TEST(open)
     opens("--nodes", "8,16", "", 1, 2, 0);
     opens("--nodes=4..64", "", "mbs=1,2", 2, 5, 0);
     opens("--nodes", "8", "tp=1,2,4", 1, 3, 1);
+    opens("--nodes", "8", "gpus=16,32", 1, 2, 1);
+    opens("--recompute-granularity", "full", "recompute=none,selective", 1, 2, 1);
+    opens("--set", "nic.latency=1us", "set=ss.nic.bandwidth=25GBps,50GBps", 1, 2, 0);
+    opens("--set", "nic.bandwidth=1GBps", "set=ss.nic.bandwidth=25GBps,50GBps", 1, 2, 1);
+    opens("--scale", "nic.bandwidth=2", "scale=nic.bandwidth=1,2", 1, 2, 0);
 }
 
 /* Refused, too large and those near the limit are no answer; of equal ones the first is. */
@@ -252,6 +257,10 @@ TEST(run)
         ss_files_free(&files);
     }
     CU_ASSERT_EQUAL(ss_sweep_run(&s, &base, NULL, 5, &err), SS_ERR_USAGE);
+    s.rows = alone; /* the first row is refused: what all stand on is told, too */
+    s.nrows = 1;
+    CU_ASSERT_EQUAL(ss_sweep_warnings(&s, &base, NULL, NULL, &err), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(s.premises, "llama3.1-70b, fp8"));
     free(alone);
     ss_request_free(&base);
 }

@@ -48,7 +48,7 @@ struct ss_sweep {
  * SS_ERR_USAGE where the text is wrong, or the flag was added before or cannot be varied. */
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err);
 /* Makes the words of a job ready to be varied: a list or range of --nodes becomes values that vary, and a flag of the
- * command line that is varied too is noted. Errors: those of ss_sweep_vary, SS_ERR_NOMEM. */
+ * command line that is varied too is noted and removed. Errors: those of ss_sweep_vary, SS_ERR_NOMEM. */
 int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *err);
 /* Checks "off": SS_ERR_USAGE where it stands beside a value, or is for a flag that the job gives and a sweep
  * cannot take away. */

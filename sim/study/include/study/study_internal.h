@@ -19,7 +19,8 @@ int ss_study_add_words(struct ss_request *r, const char *words);
 
 /* ---- sweep.c ---- */
 struct ss_sweep;
-/* Notes flags of the command line that the values of a sweep beat. Error: SS_ERR_NOMEM. */
+/* Notes and removes flags of the command line that the values of a sweep beat. What a file says is there to be varied.
+ * Error: SS_ERR_NOMEM. */
 int ss_sweep_note_beaten(const struct ss_sweep *s, struct ss_request *base, struct ss_error *err);
 /* Hashes what the predictions of a sweep or search depend on, apart from the library: the words, the
  * varied values, the engine, and the contents of these files. Error: SS_ERR_IO. */
