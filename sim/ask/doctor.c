@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ask/ask.h"
 #include "base/base.h"
 #include "base/gzip.h"
 #include "base/leave.h"

@@ -5,8 +5,6 @@
 #include "stepsim/assumed.h"
 #include "stepsim/check.h"
 #include "stepsim/explain.h"
-#include "stepsim/job.h"
-#include "stepsim/schedule.h"
 #include "stepsim/search.h"
 
 int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,

@@ -2,10 +2,8 @@
 /* The words of a command: options, and those of its job. */
 #include "ask/ask.h"
 #include "base/base.h"
-#include "stepsim/flags.h"
 #include "stepsim/import.h"
 #include "stepsim/replay.h"
-#include "stepsim/search.h"
 
 #define AT(field) offsetof(struct ss_options, field)
 #define V(verb) SS_ASK_##verb

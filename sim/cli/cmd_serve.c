@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 

@@ -2,7 +2,6 @@
 /* NCCL's parallel aggregated trees (PAT, since 2.23). In log2(n) steps a member sends to members 2^k places
  * on: few shares far away, many shares near by. NCCL uses PAT where every member of a communicator is on a
  * node of its own. */
-#include <math.h>
 
 #include "base/stats.h"
 #include "comm/collective.h"

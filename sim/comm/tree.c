@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* NCCL's two binary trees over the nodes, with a chain inside each node. Half of the buffer goes up and down
  * each tree. A node inside one tree is a leaf of the other (Sanders et al., Two-Tree Algorithms, 2009). */
-#include <math.h>
 
 #include "base/stats.h"
 #include "comm/collective.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which ranks, stages and chunks cost the same. */
 #include "base/base.h"
-#include "cost/experts.h"
 #include "cost/rank_cost.h"
 #include "layers/kinds.h"
 #include "stepsim/job.h"

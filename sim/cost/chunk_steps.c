@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The phases of a chunk: where its buckets are due, and its steps. */
-#include "base/base.h"
 #include "cost/issue.h"
 
 /* Returns how many layers of a run are done at the place behind the first `layers` of `all` transformer

@@ -4,10 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cost/memory.h"
 #include "cost/work.h"
-#include "layers/kinds.h"
 #include "stepsim/job.h"
 
 /* Returns whether rows of `a` and `b` elements suit tensor cores, which are fed 16 bytes at a time. */

@@ -3,9 +3,6 @@
 
 #include <math.h>
 
-#include "cost/kernel.h"
-#include "stepsim/precision.h"
-
 /* Keys beyond which PyTorch's operators have twice the traffic, as their scores fall out of the L2 cache. */
 #define KEYS_OF_L2 50000.
 

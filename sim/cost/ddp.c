@@ -6,7 +6,6 @@
  */
 #include <math.h>
 
-#include "cost/cost.h"
 #include "cost/layer_set.h"
 #include "stepsim/job.h"
 

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "cost/memory.h"
-#include "stepsim/job.h"
 
 /* A launch waits when so many are ahead of it on its stream. */
 enum { LAUNCHES_AHEAD = 1024 };

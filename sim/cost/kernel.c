@@ -2,7 +2,6 @@
 #include "cost/kernel.h"
 
 #include "base/base.h"
-#include "stepsim/job.h"
 #include "stepsim/params.h"
 
 double ss_kernel_peak(const struct ss_card *card, int precision)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/memory.h"
 #include "cost/offload.h"
 #include "stepsim/job.h"
 

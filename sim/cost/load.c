@@ -7,7 +7,6 @@
 #include "base/base.h"
 #include "base/cache.h"
 #include "cost/load_internal.h"
-#include "stepsim/job.h"
 
 /* Working memory of one call. */
 struct work {

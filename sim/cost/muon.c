@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The step of Muon on the matrices of a rank. */
 #include "cost/muon.h"
-#include "stepsim/job.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/base.h"
 #include "stepsim/job.h"
 
 struct ss_offloaded ss_layer_offloaded(const struct ss_job *job, const struct ss_ops *ops)

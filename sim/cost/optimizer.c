@@ -5,7 +5,6 @@
 #include "cost/cost.h"
 #include "cost/kernel.h"
 #include "cost/memory.h"
-#include "stepsim/job.h"
 
 /* Gradients pass into their buckets and back; each way reads and writes. A rank alone has no buckets, and
  * PyTorch frees the gradients that it does not set to zero. */

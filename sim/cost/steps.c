@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "cost/cost.h"
-#include "stepsim/job.h"
 
 static void push(struct ss_step_list *l, struct ss_layer_step s)
 {

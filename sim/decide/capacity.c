@@ -9,7 +9,6 @@
 #include "job/input_cache.h"
 #include "job/recipe.h"
 #include "report/text.h"
-#include "stepsim/assumed.h"
 #include "stepsim/import.h"
 #include "study/study_internal.h"
 

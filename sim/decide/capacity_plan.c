@@ -11,7 +11,6 @@
 #include "job/input_cache.h"
 #include "stepsim/cache.h"
 #include "stepsim/params.h"
-#include "stepsim/search.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
 

@@ -6,9 +6,7 @@
 
 #include "base/base.h"
 #include "decide/capacity_internal.h"
-#include "decide/search_internal.h"
 #include "job/input_cache.h"
-#include "model/model_internal.h"
 #include "stepsim/assumed.h"
 #include "stepsim/import.h"
 

@@ -6,7 +6,6 @@
 #include "decide/advise.h"
 #include "decide/check_internal.h"
 #include "stepsim/job.h"
-#include "stepsim/stack.h"
 #include "study/changes.h"
 
 SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)

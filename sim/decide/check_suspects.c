@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "decide/check_internal.h"
 #include "report/text.h"
-#include "stepsim/job.h"
 #include "stepsim/params.h"
 #include "study/changes.h"
 

@@ -9,7 +9,6 @@
 #include "stepsim/compute.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
-#include "stepsim/stack.h"
 #include "stepsim/sweep.h"
 
 static void fill_parts(const struct ss_compute *c, int stage, struct ss_side *out)

@@ -5,9 +5,7 @@
 #include "decide/contrast.h"
 #include "report/common.h"
 #include "report/text.h"
-#include "stepsim/compute.h"
 #include "stepsim/explain.h"
-#include "stepsim/scenario.h"
 
 #define BAR_WIDTH 30
 

@@ -4,7 +4,6 @@
 #include "decide/search_internal.h"
 #include "plan/bounds.h"
 #include "stepsim/result.h"
-#include "stepsim/stack.h"
 #include "study/changes.h"
 
 #define MOST_FIXES 3

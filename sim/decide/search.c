@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_state.h"
-#include "study/study_internal.h"
 
 /* Layouts that are predicted in the first batch of a cluster, when nothing is known; later batches are twice as large, up to SS_FIND_BATCH.
  * Their results decide the next batch. The number does not depend on the workers, so the choice is the same for any number of them. */

@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "decide/advise.h"
 #include "decide/search_state.h"
-#include "stepsim/compare.h"
 #include "study/changes.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"

@@ -6,7 +6,6 @@
  * yet: flows may make the other one slower. An answer is the same whenever it comes, and which layouts are asked for does not depend
  * on this, so no byte of a search does.
  */
-#include "base/base.h"
 #include "decide/search_state.h"
 
 void ss_find_ahead_begin(struct ss_find_state *x, const int *batch, int n)

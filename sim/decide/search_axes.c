@@ -4,7 +4,6 @@
 #include "decide/search_internal.h"
 #include "stepsim/flags.h"
 #include "stepsim/schedule.h"
-#include "study/study_internal.h"
 
 /* ---- values of an axis that is `auto` ---- */
 

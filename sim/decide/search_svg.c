@@ -6,7 +6,6 @@
 #include "report/common.h"
 #include "report/svg.h"
 #include "report/text.h"
-#include "stepsim/types.h"
 
 #define LEFT 70.0
 #define RIGHT 30.0

@@ -2,8 +2,6 @@
 /* Writes jobs beside each other, for people and as JSON. */
 #include "base/base.h"
 #include "report/common.h"
-#include "report/text.h"
-#include "stepsim/plan.h"
 #include "stepsim/replay.h"
 #include "stepsim/share.h"
 

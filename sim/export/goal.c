@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GOAL text: the schedules that LogGOPSim's txt2bin reads. Each operation is one line, followed by what it
  * requires. */
-#include <errno.h>
 #include <inttypes.h>
 
-#include "base/base.h"
 #include "export/walk.h"
 #include "stepsim/text.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of files that ask for a job. */
 #include "base/base.h"
-#include "import/command.h"
 #include "import/foreign.h"
 #include "import/hf.h"
 #include "import/import.h"

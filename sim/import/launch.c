@@ -5,7 +5,6 @@
 #include "import/hydra.h"
 #include "import/launcher.h"
 #include "import/sandbox.h"
-#include "stepsim/flags.h"
 
 #define MAX_SCRIPT_BYTES (1u << 20)
 

@@ -5,7 +5,6 @@
 #include "import/import.h"
 #include "import/table_internal.h"
 #include "job/recipe.h"
-#include "model/model_internal.h"
 
 /* ---- the model: what its name says, beside the columns ---- */
 

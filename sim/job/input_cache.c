@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
-#include "model/model_internal.h"
 
 struct machine {
     int set;   /* values of --set and --scale were put into it */

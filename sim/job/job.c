@@ -3,7 +3,6 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
-#include "stepsim/stack.h"
 
 void ss_job_init(struct ss_job *job)
 {

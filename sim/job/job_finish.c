@@ -3,8 +3,6 @@
 #include "base/base.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"
-#include "model/hub.h"
-#include "model/model_internal.h"
 #include "model/stack_internal.h"
 #include "stepsim/schedule.h"
 

@@ -2,7 +2,6 @@
 #include "job/recipe.h"
 
 #include "base/base.h"
-#include "job/job_internal.h"
 
 /* Things of which one part without the others is no job. What a job that gives one of the flags `said` says itself: it takes none of a recipe's
  * `parts`. */

@@ -4,7 +4,6 @@
 #include "job/asked.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
-#include "stepsim/flags.h"
 
 /* Most words of a request: each is compared with all others, and each removed word means another parse. */
 #define MOST_WORDS 2048

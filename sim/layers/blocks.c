@@ -4,7 +4,6 @@
 
 #include "layers/mlp.h"
 #include "layers/operators.h"
-#include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
 #include "stepsim/precision.h"
 

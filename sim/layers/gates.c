@@ -5,8 +5,6 @@
  * each stream, weighed by a number. The norm is compiled, all else are operators of PyTorch. Passes are of a stream.
  */
 #include "layers/operators.h"
-#include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 static double stream(const struct ss_shape *s)
 {

@@ -8,7 +8,6 @@
  */
 #include "layers/operators.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 #define MHC SS_MODULE_BIT(SS_MODULE_MHC)
 

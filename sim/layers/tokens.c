@@ -7,7 +7,6 @@
 #include "layers/operators.h"
 #include "stepsim/job.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 int ss_op_by_stages(const struct ss_shape *s)

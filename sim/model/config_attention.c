@@ -2,7 +2,6 @@
 /* The shape, the norms and biases, and the attention of a config.json. */
 #include "base/base.h"
 #include "model/config.h"
-#include "model/model_internal.h"
 
 /* Which functions are known. Whether the MLP is gated is the family's: its gate and up projections stay when the
  * function between them is another (a Llama with gelu is GEGLU). Two names, not Hugging Face's, say it themselves. */

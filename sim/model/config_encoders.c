@@ -3,7 +3,6 @@
  * transformers, models/qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_omni_moe, internvl, llama4; modeling_intern_vit.py of OpenGVLab). */
 #include "base/base.h"
 #include "model/config.h"
-#include "model/model_internal.h"
 
 /* A projector's first layer that is as wide as what is merged. */
 #define AS_MERGED (-1)

@@ -2,7 +2,6 @@
 /* Models of flash-linear-attention (fla/models at bc3b101) in a config.json: RWKV-7, RetNet, and attention over blocks of keys. */
 #include "base/base.h"
 #include "model/config.h"
-#include "model/model_internal.h"
 
 /* Returns a number that need not be whole ("expand_v": 2.0). */
 static double number(struct ss_config *c, const char *name, double otherwise)

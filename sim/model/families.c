@@ -2,7 +2,6 @@
 /* Model families: what their config.json leaves unsaid, from the code that runs them at Hugging Face. */
 #include "base/base.h"
 #include "model/config.h"
-#include "model/model_internal.h"
 
 #define ROPE SS_POSITION_ROPE
 #define LEARNED SS_POSITION_LEARNED

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/kernel.h"
 #include "plan/buckets.h"
 
 /* Seconds of a class's slots, of the kernels in them, of the GEMMs among these, of the host between kernels. */

@@ -7,7 +7,6 @@
 #include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
-#include "stepsim/parameters.h"
 #include "stepsim/params.h"
 
 static void note_guesses(struct ss_plan *plan)

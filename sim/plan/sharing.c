@@ -2,7 +2,6 @@
 #include "plan/sharing.h"
 
 #include "base/base.h"
-#include "stepsim/platform.h"
 
 void ss_sharing_add(void *ctx, int link, double flows)
 {

@@ -2,9 +2,7 @@
 /* Shifts along data parallelism that map a whole job onto itself. */
 #include "plan/symmetry.h"
 
-#include "base/base.h"
 #include "stepsim/job.h"
-#include "stepsim/params.h"
 #include "stepsim/platform.h"
 
 static int64_t common_multiple(int64_t a, int64_t b)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the text form of a program. Names that the program does not have (of paths, mixes, channels)
  * are made from what the thing is, so that the same program always gives the same text. */
-#include <errno.h>
 
 #include "program/program_text.h"
 #include "stepsim/text.h"

@@ -6,7 +6,6 @@
  *
  * Most programs come once. So a cheap mark of a program is remembered, and a replay is kept when its mark comes for the second time.
  */
-#include <limits.h>
 
 #include "base/cache.h"
 #include "replay/native.h"

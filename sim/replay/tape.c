@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Observed events on their way to the observers: sorted within an instant, through a pipe if need be. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 

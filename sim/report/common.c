@@ -7,8 +7,6 @@
 #include "stepsim/scenario.h"
 #include "stepsim/text.h"
 
-#include <errno.h>
-
 double ss_report_undisturbed_s(const struct ss_result *r)
 {
     return r->spread.replicas > 0 ? r->spread.without : r->iteration_s;

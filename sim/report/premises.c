@@ -5,7 +5,6 @@
 #include "report/common.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
-#include "stepsim/stack.h"
 
 static const char precisions[] = "--precision --bf16 --fp16 --fp8-format --fp8-recipe --fp4-format";
 

@@ -2,9 +2,7 @@
 /* Draws the Gantt chart: for each class a row with its computation, and below it thin lanes for its sends and collectives. */
 #include "base/base.h"
 #include "base/stats.h"
-#include "report/names.h"
 #include "report/svg.h"
-#include "report/text.h"
 
 #define LEFT 128.0
 #define RIGHT 64.0

@@ -4,7 +4,6 @@
 #include "report/common.h"
 #include "report/sheet.h"
 #include "report/svg.h"
-#include "stepsim/params.h"
 
 /* A rate of a kind of link, for the key. */
 struct rate {

@@ -4,8 +4,6 @@
  * long run still sum to the breakdown. */
 #include "report/trace.h"
 
-#include <inttypes.h>
-
 #include "base/base.h"
 #include "report/follow.h"
 #include "report/names.h"

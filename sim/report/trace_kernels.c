@@ -2,7 +2,6 @@
 #include "report/trace_kernels.h"
 
 #include "base/base.h"
-#include "report/common.h"
 #include "report/follow.h"
 #include "report/names.h"
 #include "stepsim/compute.h"

@@ -8,7 +8,6 @@
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
-#include "stepsim/precision.h"
 #include "stepsim/request.h"
 
 #define STEP 0.1 /* per cent: changes of time are ranked in steps of this, and within a step by memory */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a scenario to a summary in one call. */
-#include "base/base.h"
 #include "stepsim/assumed.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"

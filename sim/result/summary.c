@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of a run, each computed in one line, and the tables of their names. */
 #include "stepsim/summary.h"
-#include "stepsim/job.h"
 
 #include "base/base.h"
 #include "layers/kinds.h"
@@ -9,7 +8,6 @@
 #include "result/build.h"
 #include "stepsim/params.h"
 #include "stepsim/result.h"
-#include "stepsim/stack.h"
 
 SS_NAMES(ss_outcome_word, SS_OUTCOME_LIST, SS_SECOND)
 SS_NAMES(ss_flop_count_key, SS_FLOP_COUNT_LIST, SS_SECOND)

@@ -2,7 +2,6 @@
 /* DualPipeV: the order of DualPipe for a V of two chunks a rank. A microbatch goes down the ranks with chunk
  * 0, turns on the last rank and comes back with chunk 1; in the steady part each forward of one chunk is
  * paired with a backward of the other. */
-#include "base/base.h"
 #include "schedule/builder.h"
 
 /* Gradients of the input only, once the W that are put off fill the end of the order. */

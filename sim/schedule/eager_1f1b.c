@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Eager 1F1B: rank r of p starts with 2 (p - r) - 2 forwards instead of p - r - 1, so that a forward and a
  * backward lie between a send and the slot that needs it. Sends are asynchronous. */
-#include "base/base.h"
 #include "schedule/builder.h"
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)

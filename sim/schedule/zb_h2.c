@@ -3,7 +3,6 @@
  * first gradient comes back, and keeps W 2 r input gradients behind, so that every rank holds 2 p - 1
  * microbatches. The orders of the ranks are one parallelogram: without a global barrier nothing is idle where
  * F = I = W. */
-#include "base/base.h"
 #include "schedule/builder.h"
 
 static int build(const struct ss_schedule_params *params, struct ss_schedule **out, struct ss_error *err)

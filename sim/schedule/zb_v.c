@@ -4,7 +4,6 @@
  * part runs F, I, W of chunk 0 and F, I, W of chunk 1. In the cool-down the I of both chunks go first and W fills what
  * is left, as PyTorch orders it: chunk 0's beside its last I, then chunk 1's, then the rest of chunk 0's. Fewer
  * microbatches than fill the V are the order of as many as do, without the others. */
-#include "base/base.h"
 #include "schedule/builder.h"
 
 static void split(struct ss_order *o, int chunk)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page without a server (sim/serve/alone): a program of its own in WebAssembly, whose functions a script calls. Arguments are given
  * first, then the address is asked; the answer stays until the next question. */
-#include "base/base.h"
 #include "stepsim/serve.h"
 
 #define MOST 8 /* as many as the web server takes */

@@ -5,7 +5,6 @@
 #include "job/input_cache.h"
 #include "model/stack_internal.h"
 #include "result/build.h"
-#include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "stepsim/params.h"
 #include "stepsim/scenario.h"

@@ -4,7 +4,6 @@
 #include "study/changes.h"
 
 #include "base/base.h"
-#include "stepsim/result.h"
 #include "study/changes_table.h"
 #include "study/study_internal.h"
 

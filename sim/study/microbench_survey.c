@@ -4,7 +4,6 @@
 #include <strings.h>
 
 #include "base/base.h"
-#include "base/csv.h"
 #include "report/common.h"
 #include "study/calibrate.h"
 #include "study/curves.h"

@@ -5,7 +5,6 @@
  * before a line is no part of it: a comment begins at the '#' behind which it is known, a row where a size, a count and a type follow
  * each other, and a row that is cut behind as many words as stand before the column names. */
 #include "base/base.h"
-#include "comm/collective.h"
 #include "study/calibrate.h"
 #include "study/study_internal.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads the measured runs, collectives, kernels and logs with which a fit is compared. */
 #include "base/base.h"
-#include "comm/collective.h"
 #include "stepsim/import.h"
 #include "study/calibrate.h"
 

@@ -2,7 +2,6 @@
 /* Builds orders pass by pass: keeps what each rank has done and when, and places W. */
 #include "study/schedule_greedy.h"
 #include "base/base.h"
-#include "schedule/builder.h"
 #include "study/schedule_order.h"
 
 static int *greedy_count(const struct ss_greedy *g, int rank, int phase, int chunk)

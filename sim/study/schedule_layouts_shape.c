@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the best order for each placement of a pipeline, from times and memory alone. */
 #include "base/base.h"
-#include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
-#include "study/schedule_strip.h"
 
 /* Divides a search with whole stages: the chunks of a rank get equal parts of its stage. */
 static struct ss_search *divide(const struct ss_search *whole, const struct ss_search_layout *row)

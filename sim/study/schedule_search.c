@@ -2,7 +2,6 @@
 /* Local search over the integers that steer a list scheduler. */
 #include "base/base.h"
 #include "schedule/builder.h"
-#include "stepsim/result.h"
 #include "study/progress.h"
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts the combinations of a sweep, from words to figures. */
 #include "base/base.h"
-#include "stepsim/program.h"
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/sweep.h"

@@ -5,7 +5,6 @@
 #include "report/svg.h"
 #include "report/text.h"
 #include "stepsim/sweep.h"
-#include "study/study_internal.h"
 
 #define WIDTH 620.0 /* of the longest bar, where nobody says how wide the picture is */
 #define LEAST 200.0 /* of it, where somebody does: else names stand above their bars */

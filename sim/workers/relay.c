@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workers/relay.h"
 
-#include <errno.h>
-
 #include "base/base.h"
 
 /* Milliseconds between two looks for messages: waiting for MPI would take a core of its own. */

@@ -11,7 +11,6 @@
 
 #include "base/base.h"
 #include "workers/mpi.h"
-#include "workers/worker.h"
 
 #define MODULE_FILE "stepsim-mpi.so"
 /* Seconds between two signs of life, and between two looks at who lives. */

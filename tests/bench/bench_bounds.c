@@ -5,12 +5,9 @@
  * Prints Markdown: bound over prediction by kind of layout, then what each search replays; --effort: that alone, without searches of all
  * layouts. Exit status 1: a bound is above its prediction.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "stepsim/stepsim.h"
 
 #define MAX_WORDS 64
 

@@ -5,7 +5,6 @@
 
 #include "common/bundle.h"
 #include "common/check.h"
-#include "stepsim/params.h"
 #include "stepsim/platform.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes either give a platform that answers every question and reads back from what it writes, or one error. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

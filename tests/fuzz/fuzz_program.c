@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "stepsim/program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,7 +9,6 @@
 #include "common/bundle.h"
 #include "common/check.h"
 #include "stepsim/import.h"
-#include "stepsim/job.h"
 #include "stepsim/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

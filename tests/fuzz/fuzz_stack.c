@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "model/stack_internal.h"
-#include "stepsim/stack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "import/table_internal.h"
-#include "stepsim/study.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

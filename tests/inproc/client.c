@@ -6,7 +6,6 @@
  * whose stdout is no terminal.
  */
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Preloaded: a machine without libxml2. */
 #include <dlfcn.h>
-#include <stddef.h>
 #include <string.h>
 
 void *dlopen(const char *file, int mode)

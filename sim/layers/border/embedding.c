@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedding: it looks up tokens, and positions where they are learned. */
 #include "layers/kinds.h"
-#include "stepsim/model.h"
 
 /* Appends the projection from the rows of a vocabulary narrower than the model; every tensor rank has the
  * whole matrix. */

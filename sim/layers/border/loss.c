@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "layers/kinds.h"
-#include "stepsim/model.h"
 
 /* Appends what a model does with its logits before the loss, as operators of PyTorch: a factor; or division,
  * tanh, which keeps its output, and multiplication. A loss that is fused with the output layer does it in its

@@ -7,7 +7,6 @@
  */
 #include "layers/indexer.h"
 #include "stepsim/model.h"
-#include "stepsim/precision.h"
 
 /*
  * Passes over the projected elements. Forward: the table is added (16 bit read, 4 B written), softmax (4 read, 4 written), product with the

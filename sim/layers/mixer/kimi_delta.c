@@ -8,8 +8,6 @@
 #include "layers/kinds.h"
 #include "layers/linear.h"
 #include "stepsim/card.h"
-#include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 static void projections(struct ss_ops *ops, const struct ss_shape *s, double heads, double k)
 {

@@ -10,7 +10,6 @@
 #include "layers/kinds.h"
 #include "layers/linear.h"
 #include "stepsim/card.h"
-#include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
 
 /* Appends what comes between the projection and the scan. Silu keeps its input; norms keep theirs, and a statistic a head. */

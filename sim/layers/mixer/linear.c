@@ -5,8 +5,6 @@
 #include <math.h>
 
 #include "stepsim/card.h"
-#include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 void ss_op_mixer_in(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns)

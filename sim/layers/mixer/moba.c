@@ -9,8 +9,6 @@
 #include "layers/attention.h"
 #include "layers/kinds.h"
 #include "stepsim/card.h"
-#include "stepsim/model.h"
-#include "stepsim/precision.h"
 
 struct sizes {
     double heads, d,

@@ -6,7 +6,6 @@
  * the value in each stream, to which a convolution of few tokens is added. All but products and norms are operators of PyTorch.
  */
 #include "layers/kinds.h"
-#include "layers/linear.h"
 #include "stepsim/model.h"
 
 extern const struct ss_mixer ss_mixer_gated_delta;

@@ -11,7 +11,6 @@
 #include "layers/mamba.h"
 #include "layers/mlp.h"
 #include "stepsim/model.h"
-#include "stepsim/stack.h"
 
 /* Appends a linear layer of a tensor that an operator before it keeps. */
 static void linear(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n, double k)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/draw.h"
 #include "suite.h"
 #include "workers/journal.h"
 

@@ -8,7 +8,6 @@
 
 #include "comm/collective.h"
 #include "library_helper.h"
-#include "plan/routes.h"
 #include "platform/platform_internal.h"
 #include "result/timers.h"
 #include "scale_job.h"

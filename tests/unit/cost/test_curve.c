@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of kernels alone on a card, by hand (docs/design/curves.md). */
-#include <math.h>
 #include <string.h>
 
 #include "base/base.h"

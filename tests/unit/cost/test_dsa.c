@@ -2,8 +2,6 @@
 /* DeepSeek's sparse attention: kinds of layers, FLOP, bytes, what is saved, and division over ranks by hand. */
 #include <math.h>
 
-#include "layers/flops.h"
-#include "model/model_internal.h"
 #include "small_job.h"
 #include "stepsim/job_kinds.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An encoder of pictures before the language model: FLOP, bytes and parameters of one layer, of patches and projectors by hand. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "cost/memory.h"

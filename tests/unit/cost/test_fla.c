@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of flash-linear-attention's models, RWKV-7, retention, attention over blocks: FLOP, bytes, what is saved, parameters and exchanges by
  * hand; exchanges of context ranks that have parts of a sequence. */
-#include <math.h>
 
 #include "base/base.h"
-#include "model/model_internal.h"
 #include "small_job.h"
 
 #define H 1024.

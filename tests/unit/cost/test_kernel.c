@@ -5,7 +5,6 @@
 
 #include "cost/kernel.h"
 #include "layers/operators.h"
-#include "stepsim/job_kinds.h"
 #include "suite.h"
 
 static void make(struct ss_card *card, struct ss_stack *stack)

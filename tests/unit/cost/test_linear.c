@@ -4,11 +4,7 @@
 
 #include "base/base.h"
 #include "cost/curve.h"
-#include "layers/attention.h"
-#include "layers/flops.h"
-#include "model/model_internal.h"
 #include "small_job.h"
-#include "stepsim/parameters.h"
 
 #define GATED SS_LAYER_PAIR(SS_MIXER_gated_delta, SS_MLP_DENSE)
 #define KIMI SS_LAYER_PAIR(SS_MIXER_kimi_delta, SS_MLP_DENSE)

@@ -2,7 +2,6 @@
 /* Layers of Mamba-2, layers of one half, experts in a latent, and predictions with layers of their own: FLOP, bytes and parameters by hand. */
 #include <math.h>
 
-#include "layers/flops.h"
 #include "model/model_internal.h"
 #include "small_job.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mamba-1, the short convolution, Mamba-2 beside attention and behind a shared block: FLOP, bytes, parameters and what is kept by hand. */
-#include <math.h>
 
-#include "model/model_internal.h"
 #include "small_job.h"
 
 #define H 1024.

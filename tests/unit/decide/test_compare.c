@@ -9,7 +9,6 @@
 
 #include "base/base.h"
 #include "decide/contrast.h"
-#include "stepsim/compute.h"
 #include "stepsim/import.h"
 #include "suite.h"
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "stepsim/import.h"
 #include "suite.h"
 

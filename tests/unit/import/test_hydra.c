@@ -7,7 +7,6 @@
 #include "import/foreign.h"
 #include "import/hydra.h"
 #include "import/table_internal.h"
-#include "stepsim/job.h"
 #include "suite.h"
 
 /* ---- Hydra ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arguments in a log of Megatron-LM: the words that they stand for, their lines, and what is no log. */
-#include "base/base.h"
 #include "import/foreign.h"
 #include "import_helper.h"
 #include "suite.h"

@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "import/shell.h"
-#include "stepsim/job.h"
 #include "stepsim/paste.h"
-#include "stepsim/scenario.h"
 #include "suite.h"
 
 /* The words of all commands of a text, with gaps as <NAME>. */

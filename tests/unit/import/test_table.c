@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tables of measured runs as jobs. */
 #include "import/table_internal.h"
-#include "stepsim/scenario.h"
 #include "table_text.h"
 
 TEST(job)

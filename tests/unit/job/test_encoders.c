@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs with encoders of pictures and sound: what is refused, and what is said where pictures are not told. */
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "suite.h"
 

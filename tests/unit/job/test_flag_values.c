@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of flags that are refused, each with what the flag takes, and near neighbours that are taken. */
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "suite.h"
 

@@ -2,7 +2,6 @@
 /* Jobs of layers by a pattern: what Megatron-LM refuses of them, with its words, and what it makes of pipelines and predictions. */
 
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
 #include "suite.h"

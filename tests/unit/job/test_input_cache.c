@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "job/input_cache.h"
-#include "model/model_internal.h"
 #include "suite.h"
 
 static struct ss_model of(int layers, int heads)

@@ -2,7 +2,6 @@
 /* What Megatron-LM and NeMo refuse, and near neighbours that they accept. */
 
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
 #include "suite.h"

@@ -5,7 +5,6 @@
 
 #include "import/table_internal.h"
 #include "stepsim/stack.h"
-#include "stepsim/study.h"
 #include "suite.h"
 
 static struct ss_table *table;

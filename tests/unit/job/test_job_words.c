@@ -4,7 +4,6 @@
 
 #include "base/base.h"
 #include "job/flags.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"

@@ -4,7 +4,6 @@
 
 #include "base/base.h"
 #include "base/csv.h"
-#include "job/job_internal.h"
 #include "job/recipe.h"
 #include "job_helper.h"
 #include "suite.h"

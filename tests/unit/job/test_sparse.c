@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs of DeepSeek's sparse attention: what Megatron-LM refuses of them, with its words, and what their flags say. */
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
 #include "suite.h"

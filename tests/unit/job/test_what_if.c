@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job_helper.h"
 #include "stepsim/params.h"
 #include "stepsim/replay.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "layers/flops.h"
-#include "plan/plan_internal.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "suite.h"

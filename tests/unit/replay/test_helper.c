@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "base/leave.h"
 #include "stepsim/program.h"
 #include "stepsim/replay.h"

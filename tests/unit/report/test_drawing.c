@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "report/drawing.h"
 #include "stepsim/pictures.h"
 #include "stepsim/replay.h"

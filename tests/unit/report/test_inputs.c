@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "job/flags.h"
 #include "model/model_internal.h"
 #include "report/common.h"
 #include "scale_job.h"

@@ -2,7 +2,6 @@
 /* Documents are written as jansson writes them, byte for byte. */
 #include <float.h>
 #include <jansson.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "eyes.h"
 #include "report/palette.h"
 #include "report/svg.h"
-#include "stepsim/types.h"
 #include "suite.h"
 
 static void apart(const char *a, const char *b, const char *where)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makespans of schedules that differ in turns of their loop alone are found from one, and are the same to the last bit. */
-#include "base/base.h"
 #include "base/map.h"
 #include "schedule/spans.h"
 #include "suite.h"

@@ -4,7 +4,6 @@
 #include "suite.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

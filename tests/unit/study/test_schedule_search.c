@@ -6,7 +6,6 @@
 
 #include "job_helper.h"
 #include "stepsim/schedule_study.h"
-#include "stepsim/stepsim.h"
 #include "study/schedule_order.h"
 #include "suite.h"
 
