@@ -92,14 +92,6 @@ static void number_attr(struct writer *w, const char *name, int field, int64_t v
     put_attr(w);
 }
 
-static void text_attr(struct writer *w, const char *name, const char *text)
-{
-    w->attr.n = 0;
-    put_text(&w->attr, ATTR_NAME, name);
-    put_text(&w->attr, ATTR_STRING, text);
-    put_attr(w);
-}
-
 /* A message behind its length. */
 static int end_message(struct writer *w)
 {
@@ -172,15 +164,6 @@ static void put_name(struct writer *w, const struct ss_export_op *op)
     put_text(&w->node, NODE_NAME, name);
 }
 
-static void put_deps(struct writer *w, const struct ss_export_op *op)
-{
-    w->attr.n = 0;
-    for (size_t i = 0; i < op->ndeps; i++)
-        put_varint(&w->attr, (uint64_t)op->deps[i]);
-    if (op->ndeps)
-        put_bytes(&w->node, NODE_DATA_DEPS, w->attr.byte, w->attr.n);
-}
-
 static void put_communication(struct writer *w, const struct ss_export_op *op)
 {
     const struct ss_collective *c =
@@ -194,7 +177,10 @@ static void put_communication(struct writer *w, const struct ss_export_op *op)
     if (op->kind == SS_EXPORT_COLLECTIVE) {
         snprintf(group, sizeof group, "%d", w->groups->of[op->collective] + 1);
         number_attr(w, "comm_type", ATTR_INT64, comm_type(c));
-        text_attr(w, "pg_name", group);
+        w->attr.n = 0;
+        put_text(&w->attr, ATTR_NAME, "pg_name");
+        put_text(&w->attr, ATTR_STRING, group);
+        put_attr(w);
         return;
     }
     number_attr(w, "comm_src", ATTR_INT32, sends ? w->rank : op->peer);
@@ -210,7 +196,11 @@ static int put_node(void *ctx, const struct ss_export_op *op)
     put_number(&w->node, NODE_ID, (uint64_t)op->id);
     put_name(w, op);
     put_number(&w->node, NODE_TYPE, (uint64_t)type_of(op->kind));
-    put_deps(w, op);
+    w->attr.n = 0;
+    for (size_t i = 0; i < op->ndeps; i++)
+        put_varint(&w->attr, (uint64_t)op->deps[i]);
+    if (op->ndeps)
+        put_bytes(&w->node, NODE_DATA_DEPS, w->attr.byte, w->attr.n);
     if (op->kind == SS_EXPORT_CALC)
         put_number(&w->node, NODE_DURATION, (uint64_t)op->amount);
     number_attr(w, "is_cpu_op", ATTR_BOOL, op->kind == SS_EXPORT_CALC && op->lane != SS_LANE_COMPUTE);

@@ -122,13 +122,6 @@ static void put_routes(const struct writer *w, const struct ss_node_facts *f, in
     }
 }
 
-static void put_head(const struct writer *w, const char *card, int gpus, FILE *out)
-{
-    ss_topology_begin(out, w->p->name, gpus > SS_MAX_UNCACHED_GPUS ? "DijkstraCache" : "Dijkstra",
-                      "All that is no link: \"stepsim list cards\", or the path of a card's file");
-    ss_topology_word(out, SS_PROP_CARD_BASE, card);
-}
-
 /* Latencies are nobody's measurement, and PCIe is as wide as the card's copies from the host. */
 static void put_assumed(const struct ss_own_node *nodes, int n, FILE *out)
 {
@@ -160,7 +153,9 @@ int ss_own_nodes_write(const struct ss_platform *p, const char *card, const stru
         return ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
                        "%ld GPUs in nodes that no template tells; at most %d" SS_HINT "take fewer nodes",
                        gpus, SS_MAX_WRITTEN_GPUS);
-    put_head(&w, card, (int)gpus, out);
+    ss_topology_begin(out, w.p->name, (int)gpus > SS_MAX_UNCACHED_GPUS ? "DijkstraCache" : "Dijkstra",
+                      "All that is no link: \"stepsim list cards\", or the path of a card's file");
+    ss_topology_word(out, SS_PROP_CARD_BASE, card);
     put_assumed(nodes, n, out);
     number = 0;
     for (int i = 0; i < n; i++)

@@ -39,11 +39,6 @@ struct checker {
     struct ss_error *err;
 };
 
-static bool same(double a, double b)
-{
-    return fabs(a - b) <= 1e-9 * fabs(b);
-}
-
 static int check_value(const struct checker *c, const struct ss_item *want, const char *attr, int kind,
                        double expected)
 {
@@ -51,7 +46,7 @@ static int check_value(const struct checker *c, const struct ss_item *want, cons
     static const int units[] = {SS_UNIT_BANDWIDTH, SS_UNIT_TIME, SS_UNIT_FLOPS};
     int code;
 
-    if (same(ss_quantity_of(c->at, attr, kind), expected))
+    if (fabs(ss_quantity_of(c->at, attr, kind) - expected) <= 1e-9 * fabs(expected))
         return SS_OK;
     code = ss_fail(c->err, SS_ERR_INPUT, c->p->file, c->at->line, "%s of \"%s\" is %s, the template's is %s",
                    attr, want->id, ss_xml_attr(c->at, attr) != NULL ? ss_xml_attr(c->at, attr) : "0",

@@ -51,18 +51,13 @@ static void add_rates(struct ss_json *o, const struct ss_summary *u, const struc
            SS_KEY_IF(measured, "error_pct", ss_error_pct(u->iteration_s, opt->measured_s)));
 }
 
-static void put_labels(struct ss_json *o, const double *seconds)
-{
-    for (int l = 0; l < SS_LABEL_COUNT; l++)
-        SS_PUT(o, SS_KEY(ss_label_name(l), 1e3 * seconds[l]));
-}
-
 static struct ss_json *stage_labels(const void *stage)
 {
     const struct ss_stage_result *s = stage;
     struct ss_json *o = SS_OBJECT(SS_SAME(s, stage));
 
-    put_labels(o, s->breakdown);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        SS_PUT(o, SS_KEY(ss_label_name(l), 1e3 * s->breakdown[l]));
     return o;
 }
 

@@ -259,12 +259,6 @@ static void add_value(struct runs *r, int value)
     r->count++;
 }
 
-static void add_runs(struct ss_json *o, const char *key, struct runs *r)
-{
-    end_run(r);
-    SS_PUT(o, SS_KEY(key, r->text));
-}
-
 static void add_rule(struct ss_json *o, const char *key, const struct ss_layer_rule *rule)
 {
     struct runs runs;
@@ -287,7 +281,8 @@ static void add_layout(struct ss_json *o, const struct ss_pipeline_layout *layou
     begin_runs(&runs);
     for (int stage = 0; stage < layout->n; stage++)
         add_value(&runs, layout->layers[stage]);
-    add_runs(o, "layout", &runs);
+    end_run(&runs);
+    SS_PUT(o, SS_KEY("layout", runs.text));
 }
 
 /* ---- fields of the model ---- */
