@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A suite of unit tests is a file test_TOPIC.c; suites.c runs those of a room: what its function SUITE says, or, where it has none, each TEST
- * of the file in order. */
+/* A suite of unit tests is a file test_TOPIC.c; suites.c runs those of a room: each TEST of the file in order, or what its function SUITE says. */
 #ifndef TESTS_UNIT_SUITE_H
 #define TESTS_UNIT_SUITE_H
 
@@ -15,7 +14,7 @@
     int suite_##topic(int argc, char **argv);                                                                \
     int suite_##topic(int argc __attribute__((unused)), char **argv __attribute__((unused)))
 
-/* Begins the function of a test of a file without SUITE. */
+/* Begins the function of a test. */
 #define TEST(name)                                                                                           \
     static void test_##name(void);                                                                           \
     static const struct suite_test suite_test_##name                                                         \
@@ -40,6 +39,9 @@ static inline size_t suite_stride(int argc, char **argv, size_t some)
 {
     return argc > 1 && !strcmp(argv[1], "all") ? 1 : some;
 }
+
+/* Runs each TEST of the file test_TOPIC.c, in order, as suite_run does. */
+int suite_file(const char *topic, CU_InitializeFunc init, CU_CleanupFunc cleanup);
 
 /* Runs one suite between `init` and `cleanup`, which may be NULL; `tests` ends in CU_TEST_INFO_NULL. Exit status: 0, 1 a test failed or none ran, 2 CUnit did. */
 static inline int suite_run(const char *name, CU_InitializeFunc init, CU_CleanupFunc cleanup,

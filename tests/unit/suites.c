@@ -24,8 +24,7 @@ static int by_line(const void *a, const void *b)
     return ((*x)->line > (*y)->line) - ((*x)->line < (*y)->line);
 }
 
-/* Runs each TEST of the file test_TOPIC.c. */
-static int run_tests(const char *topic)
+int suite_file(const char *topic, CU_InitializeFunc init, CU_CleanupFunc cleanup)
 {
     const struct suite_test *found[MOST];
     CU_TestInfo tests[MOST + 1];
@@ -42,12 +41,12 @@ static int run_tests(const char *topic)
     for (size_t i = 0; i < n; i++)
         tests[i] = (CU_TestInfo){found[i]->name, found[i]->run};
     tests[n] = (CU_TestInfo)CU_TEST_INFO_NULL;
-    return suite_run(topic, NULL, NULL, tests);
+    return suite_run(topic, init, cleanup, tests);
 }
 
 static int run(const struct suite_row *row, int argc, char **argv)
 {
-    return row->run ? row->run(argc, argv) : run_tests(row->topic);
+    return row->run ? row->run(argc, argv) : suite_file(row->topic, NULL, NULL);
 }
 
 /* 0: the suite passed in a process of its own; else says on stderr which one failed and how. */

@@ -54,7 +54,7 @@ static int is_error(json_t *document, const char *code, const char *message)
     return same;
 }
 
-static void test_run(void)
+TEST(run)
 {
     json_t *o = ASK(0, "run", JOB, "--tp", "4", "--level", "layer", "--engine=native");
 
@@ -70,7 +70,7 @@ static void test_run(void)
     json_decref(o);
 }
 
-static void test_refusals(void)
+TEST(refusals)
 {
     CU_ASSERT(is_error(ASK(2, "rum", JOB), "usage", "unknown command \"rum\""));
     CU_ASSERT(is_error(ASK(3, "run", JOB, "--tp", "3"), "config-error", "tensor parallel size (3)"));
@@ -95,7 +95,7 @@ static void test_refusals(void)
     ss_ask_free(NULL);
 }
 
-static void test_many(void)
+TEST(many)
 {
     json_t *o = ASK(0, "sweep", JOB, "--vary", "tp=3,4", "--workers", "1"),
            *rows = json_object_get(o, "rows");
@@ -132,7 +132,7 @@ static void test_many(void)
     json_decref(o);
 }
 
-static void test_others(void)
+TEST(others)
 {
     static const char *const keys[][2] = {{"plan", "stages"}, {"explain", "terms_ms"}};
 
@@ -172,7 +172,7 @@ static const char *check_text(const json_t *doctor, const char *name, int ok)
 }
 
 /* What doctor says of this machine is so: hwloc's version, whose number has 16 bits, 8 and 8, and whether the user gets namespaces. */
-static void test_doctor(void)
+TEST(doctor)
 {
     unsigned (*version)(void), major = 0, minor = 0;
     int status = 0, as_root;
@@ -198,7 +198,7 @@ static void test_doctor(void)
 }
 
 /* Words that are refused, and with which words. */
-static void test_refused_words(void)
+TEST(refused_words)
 {
     static const struct {
         const char *words[4], *message;
@@ -231,7 +231,7 @@ static void test_refused_words(void)
 }
 
 /* Tables: two runs, the error of whose one time is the prediction by what was measured; how many runs the bands hold. */
-static void test_tables(void)
+TEST(tables)
 {
     char path[] = "/tmp/stepsim-ask-XXXXXX";
     int fd = mkstemp(path);
@@ -263,7 +263,7 @@ static void test_tables(void)
 }
 
 /* Every event of every rank gives the time that one rank of a class does. */
-static void test_unfolded(void)
+TEST(unfolded)
 {
     json_t *folded = ASK(0, "run", JOB, "--tp", "4"),
            *all = ASK(0, "run", JOB, "--tp", "4", "--unfold", "--full-replay");
@@ -291,7 +291,7 @@ static void *ask_in_thread(void *tp)
     return json;
 }
 
-static void test_threads(void)
+TEST(threads)
 {
     static char tp[2][2] = {"4", "8"};
     char *alone[2] = {ask_in_thread(tp[0]), ask_in_thread(tp[1])};
@@ -319,7 +319,7 @@ static int count(void *ctx, double share)
 }
 
 /* A study ends where who watches it says so, and is told as it is where he does not. A command that is no study asks nobody. */
-static void test_watched(void)
+TEST(watched)
 {
     static const char *const sweep[] = {"sweep", JOB, "--vary", "tp=1,2,4,8", "--workers", "1"},
                              *const run[] = {"run", JOB, "--tp", "4"};
@@ -337,21 +337,4 @@ static void test_watched(void)
     CU_ASSERT_EQUAL(ss_ask_watched(sizeof run / sizeof *run, run, count, &asked, &json, NULL), 0);
     CU_ASSERT_EQUAL(asked, 0);
     ss_ask_free(json);
-}
-
-SUITE(ask)
-{
-    CU_TestInfo tests[] = {{"run", test_run},
-                           {"refusals", test_refusals},
-                           {"refused words", test_refused_words},
-                           {"tables", test_tables},
-                           {"unfolded", test_unfolded},
-                           {"many", test_many},
-                           {"others", test_others},
-                           {"doctor", test_doctor},
-                           {"threads", test_threads},
-                           {"watched", test_watched},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("ask", NULL, NULL, tests);
 }

@@ -48,7 +48,7 @@ static char *ask(const char *text)
 }
 
 /* Jobs of one platform and stack, of others, with values of their own, too large, refused and wrong; twice, for the second time all is kept. */
-static void test_same(void)
+TEST(same)
 {
     static const char *const asked[] = {
         "run " JOB,
@@ -84,7 +84,7 @@ static void write_platform(const char *path, const char *nic)
 }
 
 /* A file that has changed, that is gone, and another of the same name in another folder are read; the answer lists it each time. */
-static void test_changed_files(void)
+TEST(changed_files)
 {
     char folder[2][40] = {"/tmp/stepsim-asker-XXXXXX", "/tmp/stepsim-asker-XXXXXX"}, here[4096], *first, *now;
 
@@ -122,7 +122,5 @@ static void test_changed_files(void)
 
 SUITE(asker)
 {
-    CU_TestInfo tests[] = {
-        {"the answers of ss_ask", test_same}, {"files that change", test_changed_files}, CU_TEST_INFO_NULL};
-    return suite_run("asker", setup, teardown, tests);
+    return suite_file(argv[0], setup, teardown);
 }

@@ -27,7 +27,7 @@ static int teardown(void)
     return 0;
 }
 
-static void test_capacity(void)
+TEST(capacity)
 {
     const struct ss_capacity_options endless = {.tokens = INFINITY}, ninth = {.tokens = 1e12, .layout = 9};
     struct ss_capacity *plan;
@@ -37,7 +37,7 @@ static void test_capacity(void)
     CU_ASSERT_EQUAL(ss_capacity_run(scenario->request, &ninth, &plan, NULL), SS_ERR_USAGE);
 }
 
-static void test_calibrate(void)
+TEST(calibrate)
 {
     const struct ss_calibrate_options nothing = {0};
     struct ss_calibration *c;
@@ -46,7 +46,7 @@ static void test_calibrate(void)
     CU_ASSERT_EQUAL(ss_calibrate(&nothing, &c, NULL), SS_ERR_USAGE);
 }
 
-static void test_page(void)
+TEST(page)
 {
     struct ss_serve *page = NULL;
 
@@ -69,7 +69,7 @@ static char *text_of(int (*report)(const struct ss_run *, const struct ss_report
     return text;
 }
 
-static void test_reports(void)
+TEST(reports)
 {
     const struct ss_report_options text = {.wall_s = -1};
     char *a = text_of(ss_report_run, NULL), *b = text_of(ss_report_run, &text);
@@ -84,7 +84,7 @@ static void test_reports(void)
     free(b);
 }
 
-static void test_replays(void)
+TEST(replays)
 {
     struct ss_timeline *usual, *named, *steady;
 
@@ -97,7 +97,7 @@ static void test_replays(void)
     ss_timeline_free(steady);
 }
 
-static void test_layouts(void)
+TEST(layouts)
 {
     struct ss_search_layouts *l;
     struct ss_search *whole = ss_search_new(2, 1, 4);
@@ -117,7 +117,7 @@ static void test_layouts(void)
     ss_scenario_free(one);
 }
 
-static void test_names(void)
+TEST(names)
 {
     struct ss_platform *p;
     struct ss_model m;
@@ -138,7 +138,7 @@ static void test_names(void)
     CU_ASSERT_EQUAL(ss_train_log_load(NULL, &log, NULL), SS_ERR_USAGE);
 }
 
-static void test_texts(void)
+TEST(texts)
 {
     struct ss_sweep sweep = {0};
     struct ss_sweep_order order;
@@ -164,7 +164,7 @@ static void test_texts(void)
     ss_request_free(&r);
 }
 
-static void test_schedules(void)
+TEST(schedules)
 {
     const struct ss_schedule_params params = {.stages = 2, .chunks = 1, .microbatches = 4};
     const double times[3] = {1, 1, 1};
@@ -190,7 +190,7 @@ static void test_schedules(void)
     ss_cache_close(cache);
 }
 
-static void test_sides(void)
+TEST(sides)
 {
     struct ss_side side[SS_SIDES_MOST];
     struct ss_apart apart[SS_SIDES_MOST] = {0};
@@ -206,7 +206,7 @@ static void test_sides(void)
 }
 
 /* An index of no table finds nothing; a prop of a stack is none of a platform, whose memory is not its own. */
-static void test_indices(void)
+TEST(indices)
 {
     const int bandwidth = ss_prop_find("ss.nic.bandwidth", SS_OF_ANY);
     struct ss_platform *p;
@@ -233,10 +233,5 @@ static void test_indices(void)
 
 SUITE(misuse)
 {
-    CU_TestInfo tests[] = {
-        {"capacity", test_capacity}, {"calibrate", test_calibrate}, {"page", test_page},
-        {"reports", test_reports},   {"replays", test_replays},     {"layouts", test_layouts},
-        {"names", test_names},       {"texts", test_texts},         {"schedules", test_schedules},
-        {"sides", test_sides},       {"indices", test_indices},     CU_TEST_INFO_NULL};
-    return suite_run("misuse", setup, teardown, tests);
+    return suite_file(argv[0], setup, teardown);
 }

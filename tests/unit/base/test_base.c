@@ -34,7 +34,7 @@ static void put(const char *path, const char *text)
     fclose(f);
 }
 
-static void test_status(void)
+TEST(status)
 {
     CU_ASSERT_STRING_EQUAL(ss_status_name(0), "ok");
     CU_ASSERT_STRING_EQUAL(ss_status_name(SS_ERR_CONFIG), "config-error");
@@ -46,7 +46,7 @@ static void test_status(void)
     CU_ASSERT_EQUAL(ss_status_exit(12345), 3);
 }
 
-static void test_error(void)
+TEST(error)
 {
     struct ss_error e = {0};
     char text[1600];
@@ -66,7 +66,7 @@ static void test_error(void)
     CU_ASSERT_STRING_EQUAL(ss_error_format(&e, text, sizeof text), "error: plain");
 }
 
-static void test_error_text(void)
+TEST(error_text)
 {
     struct ss_error e;
     char longer[4000];
@@ -86,7 +86,7 @@ static void test_error_text(void)
     CU_ASSERT_EQUAL(e.message[sizeof e.message - 2], '?'); /* a character cut in half */
 }
 
-static void test_nearest(void)
+TEST(nearest)
 {
     const char *const names[] = {
         "h800", "h20", NULL, "v100-16g", "--micro-batch-size", "--global-batch-size"};
@@ -108,7 +108,7 @@ static void test_nearest(void)
     CU_ASSERT_PTR_NULL(ss_nearest("", names, n));
 }
 
-static void test_names(void)
+TEST(names)
 {
     CU_ASSERT_STRING_EQUAL(ss_label_name(SS_LABEL_IMBALANCE), "imbalance");
     CU_ASSERT_STRING_EQUAL(ss_mem_name(SS_MEM_LOGITS), "logits");
@@ -117,7 +117,7 @@ static void test_names(void)
     CU_ASSERT_STRING_EQUAL(ss_label_name(-1), "unknown");
 }
 
-static void test_memory(void)
+TEST(memory)
 {
     double *a = NULL;
     size_t cap = 0;
@@ -149,7 +149,7 @@ static void test_memory(void)
     CU_ASSERT_STRING_EQUAL(text, "a4x");
 }
 
-static void test_stats(void)
+TEST(stats)
 {
     static const int doublings[][2] = {{0, 0}, {1, 0},     {2, 1},     {3, 2},
                                        {4, 2}, {1024, 10}, {1025, 11}, {INT_MAX, 31}};
@@ -161,7 +161,7 @@ static void test_stats(void)
     CU_ASSERT_EQUAL(memcmp(values, sorted, sizeof sorted), 0);
 }
 
-static void test_hash(void)
+TEST(hash)
 {
     /* Published FNV-1a vectors. */
     CU_ASSERT_EQUAL(ss_hash(SS_HASH_INIT, "", 0), 0xcbf29ce484222325ULL);
@@ -230,7 +230,7 @@ static const struct unit_case bad_units[] = {
 };
 
 /* Short numbers have a way of their own; strtod rounds correctly. */
-static void test_number_rounding(void)
+TEST(number_rounding)
 {
     uint64_t state = 7;
     for (int i = 0; i < 20000; i++) {
@@ -252,7 +252,7 @@ static void test_number_rounding(void)
     }
 }
 
-static void test_unit_parse(void)
+TEST(unit_parse)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(good_units); i++) {
         const struct unit_case *c = &good_units[i];
@@ -282,7 +282,7 @@ static void test_unit_parse(void)
     CU_ASSERT(value == 0 && !signbit(value)); /* printed as 0 */
 }
 
-static void test_unit_format(void)
+TEST(unit_format)
 {
     static const struct unit_case cases[] = {
         {"25GBps", SS_UNIT_BANDWIDTH, 25e9},  {"80GiB", SS_UNIT_BYTES, 80 * SS_GIB},
@@ -313,7 +313,7 @@ static void test_unit_format(void)
     CU_ASSERT_STRING_EQUAL(ss_unit_format(25e9, SS_UNIT_BANDWIDTH, text, 4), "25G");
 }
 
-static void test_locale(void)
+TEST(locale)
 {
     /* A host program's locale must not change what is read or written; skipped where none is installed. */
     const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
@@ -326,7 +326,7 @@ static void test_locale(void)
     setlocale(LC_NUMERIC, "C");
 }
 
-static void test_numbers(void)
+TEST(numbers)
 {
     int64_t n = 5;
     double d = 5;
@@ -343,7 +343,7 @@ static void test_numbers(void)
     CU_ASSERT_EQUAL(ss_parse_double("", &d), SS_ERR_INPUT);
 }
 
-static void test_file_read(void)
+TEST(file_read)
 {
     struct ss_error e = {0};
     char *text = NULL, path[256];
@@ -363,7 +363,7 @@ static void test_file_read(void)
 }
 
 /* Devices, FIFOs and sockets are refused before they are opened, which of this FIFO would not end; a pipe that is open is read. */
-static void test_file_kinds(void)
+TEST(file_kinds)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), ends[2];
@@ -408,7 +408,7 @@ static int count_files(void)
     return n;
 }
 
-static void test_file_write(void)
+TEST(file_write)
 {
     struct ss_file_writer *w, *other;
     FILE *f, *g;
@@ -438,7 +438,7 @@ static void test_file_write(void)
     ss_file_abort(NULL);
 }
 
-static void test_file_write_special(void)
+TEST(file_write_special)
 {
     struct ss_file_writer *w;
     FILE *f;
@@ -478,7 +478,7 @@ static void test_file_write_special(void)
 }
 
 /* By whatever name, there or not. */
-static void test_same_target(void)
+TEST(same_target)
 {
     char a[256], link[256], far[256], other[256];
     strcpy(a, in_dir("one"));
@@ -508,7 +508,7 @@ static void test_same_target(void)
 }
 
 /* As many as there are, under every name of theirs; one that is gone is none. */
-static void test_files(void)
+TEST(files)
 {
     struct ss_files files = {0};
     struct ss_error e = {0};
@@ -533,7 +533,7 @@ static void test_files(void)
     CU_ASSERT(files.n == 0 && !ss_files_have(&files, in_dir("input-1")));
 }
 
-static void test_data(void)
+TEST(data)
 {
     char path[256], root[256], **names = NULL;
     size_t n = 0;
@@ -617,7 +617,7 @@ static int remove_dir(void)
 }
 
 /* Whole characters, and none where the bytes are none: a lone byte, a long form, half of a pair. */
-static void test_utf8(void)
+TEST(utf8)
 {
     static const struct {
         const char *text;
@@ -642,27 +642,5 @@ static void test_utf8(void)
 
 SUITE(base)
 {
-    CU_TestInfo tests[] = {{"utf-8", test_utf8},
-                           {"status names and exits", test_status},
-                           {"errors", test_error},
-                           {"text of errors is one line of UTF-8", test_error_text},
-                           {"nearest name", test_nearest},
-                           {"names of types", test_names},
-                           {"growing arrays and bounded copies", test_memory},
-                           {"stats", test_stats},
-                           {"FNV-1a", test_hash},
-                           {"units are read", test_unit_parse},
-                           {"numbers are rounded", test_number_rounding},
-                           {"units are written and read back", test_unit_format},
-                           {"no dependence on locale", test_locale},
-                           {"plain numbers", test_numbers},
-                           {"files are read", test_file_read},
-                           {"what is no file is not", test_file_kinds},
-                           {"files are written whole or not at all", test_file_write},
-                           {"devices, links, full disks", test_file_write_special},
-                           {"two names of one output", test_same_target},
-                           {"files", test_files},
-                           {"data folders", test_data},
-                           CU_TEST_INFO_NULL};
-    return suite_run("base", make_dir, remove_dir, tests);
+    return suite_file(argv[0], make_dir, remove_dir);
 }

@@ -25,7 +25,7 @@ static void fill(int item, unsigned char *bytes)
         bytes[i] = (unsigned char)(255 - i % 250);
 }
 
-static void test_answers(void)
+TEST(answers)
 {
     unsigned char bytes[SIZE], back[SIZE];
     struct ss_journal *j;
@@ -62,7 +62,7 @@ static void test_answers(void)
     CU_ASSERT_EQUAL(now.st_size, st.st_size);
 }
 
-static void test_heads(void)
+TEST(heads)
 {
     static const struct ss_journal_head others[] = {{"words", SIZE, ITEMS, 77},
                                                     {"numbers", SIZE + 1, ITEMS, 77},
@@ -86,7 +86,7 @@ static void write_hex(const char *bytes, int n, char *out)
 }
 
 /* The id is the 20 bytes that the linker put behind the head of a note, in the file that has the function. */
-static void test_build_id(void)
+TEST(build_id)
 {
     static const char mark[16] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
     char id[41], expected[41], line[4096], file[4096] = "/proc/self/exe", *bytes;
@@ -109,7 +109,7 @@ static void test_build_id(void)
 }
 
 /* Where no byte can be added, an answer is an error and not tried for ever. A limit of the file's size stands for a full disk. */
-static void test_full(void)
+TEST(full)
 {
     unsigned char bytes[SIZE];
     struct ss_journal *j;
@@ -132,14 +132,9 @@ static void test_full(void)
 
 SUITE(journal)
 {
-    CU_TestInfo tests[] = {{"answers", test_answers},
-                           {"heads", test_heads},
-                           {"build id", test_build_id},
-                           {"full", test_full},
-                           CU_TEST_INFO_NULL};
     int fd = mkstemp(path);
     if (fd < 0)
         return 1;
     close(fd);
-    return suite_run("journal", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -22,7 +22,7 @@ static double gemm(const struct h100_layer *f, double n, double k)
 }
 
 /* Linear layers in order are q, k, v, projection, fc1, fc3, fc2: k, projection and fc3 are every second one. */
-static void test_kept(void)
+TEST(kept)
 {
     static const struct {
         const char *name;
@@ -65,7 +65,7 @@ static void mixture(struct h100_layer *f, int kind, const char *flags)
  * experts, though kv down stands before q up in the list; of V2-Lite q 1, kv down 2, kv up 3, projection 4, shared w1 5, w3 6, w2 7;
  * of Qwen3 q 1, k 2, v 3, projection 4. The router has no number. Copies of 8 (V2-Lite 6) experts are kept where they arrive and where they
  * come back. */
-static void test_kept_in_mixtures(void)
+TEST(kept_in_mixtures)
 {
 #define BY_OPERATOR                                                                                          \
     " --seq 4096 --mbs 1 --gbs 8 --bf16 --fsdp full --moe-load balanced "                                    \
@@ -97,7 +97,7 @@ static void test_kept_in_mixtures(void)
 }
 
 /* Until September 2025 what all-to-alls give is repeated. */
-static void test_exchanges_repeated(void)
+TEST(exchanges_repeated)
 {
     struct h100_layer f;
 
@@ -110,7 +110,7 @@ static void test_exchanges_repeated(void)
 
 /* Operator by operator fc2's output is held too, the seventh; of two tensor ranks its part, and the reduced output. Nothing of linear
  * layers in nvfp4 is. */
-static void test_unread(void)
+TEST(unread)
 {
     unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);
     double others = 2 * (3 * H + KV + F) + 4 * 32,
@@ -136,7 +136,7 @@ static void test_unread(void)
 
 /* torchao's layers in nvfp4 keep codes of 4 bit with a byte for 16 of them, each of its own input and weight, where those of 16 bit keep
  * what norms and SwiGLU make. What goes by is that, and all beside what recompute keeps. */
-static void test_codes(void)
+TEST(codes)
 {
     double codes = 0.5625 * (4 * H + F), weights = 0.5625 * (H * (H + 2 * KV) + H * H + 3 * H * F);
     struct h100_layer f, plain;
@@ -153,7 +153,7 @@ static void test_codes(void)
 
 /* FLOP of what DeepSeek-V3's mixture repeats: both up-projections, the router, three matrices of 8 experts, and w1 and w2 of the shared
  * one. */
-static void test_repeated_in_mixtures(void)
+TEST(repeated_in_mixtures)
 {
     struct h100_layer f;
     double columns = 1536.0 * 128 * 192 + 512.0 * 128 * 256 + 7168.0 * (256 + 3 * 8 * 2048 + 2 * 2048);
@@ -167,7 +167,7 @@ static void test_repeated_in_mixtures(void)
 
 /* GEMMs of k, projection and fc3, and 12 kernels: norm 4 bytes an element, rope 20 of q and k, k and v to 32 heads, residual 6, the norm
  * in its kernel 2, activation 2 of 3 F. */
-static void test_repeated(void)
+TEST(repeated)
 {
     struct h100_layer f;
     double kernels = 1 + 2 + 2 + 1 + 0 + 1;
@@ -184,7 +184,7 @@ static void test_repeated(void)
 }
 
 /* All but fc2 and the residual behind it. */
-static void test_stops_early(void)
+TEST(stops_early)
 {
     struct h100_layer f;
 
@@ -201,7 +201,7 @@ static void test_stops_early(void)
  * gradients is made where it is copied. In fp8 what is gathered has 1 byte. Asynchronous ones add two shares up, and copy the rank's own
  * half of what is gathered; where sequences lie beside each other, weight gradients in 16 bit read it, and the gathered gradient, in
  * another order, a copy of 4 bytes an element. */
-static void test_copies(void)
+TEST(copies)
 {
     struct h100_layer f;
     const struct ss_op *first, *second;
@@ -242,7 +242,7 @@ static void test_copies(void)
 
 /* Asynchronous ones of the backward are the gathers, which half of their GEMMs hide; the scatters of q, k and v, and of fc1 and fc3, are
  * of sums, by NCCL, and nothing hides them. */
-static void test_scattered_sums(void)
+TEST(scattered_sums)
 {
     struct h100_layer f;
 
@@ -253,7 +253,7 @@ static void test_scattered_sums(void)
 
 /* Bytes of all fp8 casts of a layer in the backward: of each group of linear layers 5 of gradients, as a shard where they are gathered,
  * 3 of inputs, likewise, and weights; and what torchao copies to turn operands, 2 of what is gathered, 3 of other gradients. */
-static void test_turned(void)
+TEST(turned)
 {
     double weights = H * (H + 2 * KV) + H * H + 3 * H * F, columns = H + 2 * KV + 2 * F, bytes = 0;
     struct h100_layer f;
@@ -272,7 +272,7 @@ static void test_turned(void)
 
 /* Without shards, on fp32 parameters: a microbatch copies the layer's weights to 16 bit, 6 bytes each, keeps them, and casts their
  * gradients to 4 bytes; those of later microbatches are added in fp32. */
-static void test_autocast(void)
+TEST(autocast)
 {
     double weights = H * (H + 2 * KV) + H * H + 3 * H * F;
     struct h100_layer f;
@@ -305,7 +305,7 @@ static void test_autocast(void)
 
 /* PyTorch's own data parallelism copies gradients of 4 bytes into buckets and back, and keeps both; one rank does not, and Megatron's
  * are where they are reduced. */
-static void test_buckets(void)
+TEST(buckets)
 {
     static const struct {
         const char *stack;
@@ -334,7 +334,7 @@ static int refused(const char *stack, const char *flags)
 }
 
 /* Context parallelism is PyTorch's: it gathers unless a flag says, and asks for no Transformer Engine. */
-static void test_context(void)
+TEST(context)
 {
     struct h100_layer f;
 
@@ -346,7 +346,7 @@ static void test_context(void)
 }
 
 /* Megatron's stacks: with gradients in bf16 the read and write of each weight's gradient move 4 bytes, not 8. */
-static void test_accumulated(void)
+TEST(accumulated)
 {
     struct h100_layer f;
     double params = H * (H + 2 * KV) + H * H + 3 * H * F;
@@ -359,7 +359,7 @@ static void test_accumulated(void)
          ss_kernel_elementwise(f.c.card, 4 * params, 0));
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     CU_ASSERT_EQUAL(refused("megatron-2407", LLAMA "--recompute op-selective"), SS_ERR_CONFIG);
     CU_ASSERT_EQUAL(refused("torchtitan-2025", LLAMA "--recompute op-selective --recompute none"), 0);
@@ -371,22 +371,5 @@ static void test_refused(void)
 
 SUITE(by_operator)
 {
-    CU_TestInfo tests[] = {{"kept", test_kept},
-                           {"repeated", test_repeated},
-                           {"kept in mixtures", test_kept_in_mixtures},
-                           {"exchanges repeated", test_exchanges_repeated},
-                           {"unread", test_unread},
-                           {"codes", test_codes},
-                           {"repeated in mixtures", test_repeated_in_mixtures},
-                           {"stops early", test_stops_early},
-                           {"copies", test_copies},
-                           {"scattered sums", test_scattered_sums},
-                           {"turned operands", test_turned},
-                           {"autocast", test_autocast},
-                           {"buckets", test_buckets},
-                           {"context", test_context},
-                           {"accumulated", test_accumulated},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-    return suite_run("by operator", h100_open, h100_close, tests);
+    return suite_file(argv[0], h100_open, h100_close);
 }

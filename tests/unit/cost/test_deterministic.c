@@ -6,7 +6,7 @@
 #include "h100_job.h"
 
 /* A node's switches, trees between nodes and PAT give way to the ring; an all-to-all stays what it is. */
-static void test_rings(void)
+TEST(rings)
 {
     const struct ss_group_shape node = {.n = 8, .nodes = 1, .per_node = 8},
                                 far = {.n = 64, .nodes = 64, .per_node = 1};
@@ -43,7 +43,7 @@ static double backward(const char *flags, int deterministic, double share)
  * FlashAttention 2 deterministic: 132 / 32 is 5 blocks a head, the first of which has tiles 64, 59, ... 4, 13 of them and 442 squares of a
  * mean of 2080 / 5 = 416; 160 blocks on 132 SMs are two waves. Its five parts of 8192 * 32 * 128 fp32 are zeroed and read, where the
  * other has one. */
-static void test_flash(void)
+TEST(flash)
 {
     struct ss_stack stack;
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H100", &stack, NULL), 0);
@@ -57,7 +57,7 @@ static void test_flash(void)
 }
 
 /* Random numbers of dropout: those of the causal half of 32 squares of 8192 scores, in both passes. */
-static void test_drawn(void)
+TEST(drawn)
 {
     for (int fused = 0; fused <= 1; fused++) {
         struct ss_layer_cost with, without;
@@ -76,7 +76,7 @@ static void test_drawn(void)
 
 /* cuDNN on Hopper writes and reads the gradient of the scores, half of 32 squares of 8192 in 16 bit, and keeps room for the squares;
  * a share is one of Blackwell. */
-static void test_fused(void)
+TEST(fused)
 {
     const char *flags = LLAMA "--attention-backend fused";
     struct ss_stack stack;
@@ -94,7 +94,7 @@ static void test_fused(void)
 /* Every tensor that a layer asks PyTorch for is written once more: both norms, the joint layer of 6144 columns, rotated queries and
  * keys and their copies (5120 columns each), attention's output and statistics, the projection, both layers of the MLP; in the backward
  * their gradients, and those of the weights where no GEMM adds them up. */
-static void test_fill(void)
+TEST(fill)
 {
     const double t = 2 * 8192.0, h = 4096, weights = 2 * h * (6144 + 4096 + 3 * 14336);
     const double forward = t * (2 * h + 6144 + 2 * 5120 + h + h + 28672 + h) + 4 * 8192.0 * 32;
@@ -129,7 +129,7 @@ static void test_fill(void)
     CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_launches, 8 + 6);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_job job;
     struct ss_stack stack;
@@ -140,7 +140,7 @@ static void test_refused(void)
 }
 
 /* On Blackwell cuDNN's deterministic backward knows no dropout, which a note says; on Hopper it does. */
-static void test_dropout(void)
+TEST(dropout)
 {
     static const struct {
         const char *card, *flags;
@@ -166,9 +166,5 @@ static void test_dropout(void)
 
 SUITE(deterministic)
 {
-    CU_TestInfo tests[] = {
-        {"rings", test_rings},     {"flash", test_flash}, {"dropout's numbers", test_drawn},
-        {"fused", test_fused},     {"fill", test_fill},   {"refused", test_refused},
-        {"dropout", test_dropout}, CU_TEST_INFO_NULL};
-    return suite_run("deterministic", h100_open, h100_close, tests);
+    return suite_file(argv[0], h100_open, h100_close);
 }

@@ -21,7 +21,7 @@ static void both_costs(struct both *b, const char *stack, const char *flags)
 
 /* The inputs of the projection and of FC2 are cast by rows alone: a byte an element less at 0.88 of 3.35 TB/s. The forward that is
  * repeated is a whole one. */
-static void test_casts(void)
+TEST(casts)
 {
     struct both b;
     both_costs(&b, "megatron-2407", "--fp8-format hybrid");
@@ -38,7 +38,7 @@ static void test_casts(void)
 }
 
 /* Both gathers of the sequence stand in the open, which their GEMMs hide otherwise, and those have all SMs. */
-static void test_gathers(void)
+TEST(gathers)
 {
     struct both b, plain;
     both_costs(&b, "megatron-2407", OVERLAP);
@@ -55,7 +55,7 @@ static void test_gathers(void)
 }
 
 /* 16 bit without overlap, and checkpointing that autograd records. */
-static void test_alike(void)
+TEST(alike)
 {
     static const char *const rows[][2] = {{"megatron-2407", "--tp 8 --sequence-parallel"},
                                           {"torchtitan-2025", "--precision fp8"}};
@@ -69,7 +69,5 @@ static void test_alike(void)
 
 SUITE(first_forward)
 {
-    CU_TestInfo tests[] = {
-        {"casts", test_casts}, {"gathers", test_gathers}, {"alike", test_alike}, CU_TEST_INFO_NULL};
-    return suite_run("first_forward", h100_open, h100_close, tests);
+    return suite_file(argv[0], h100_open, h100_close);
 }

@@ -21,7 +21,7 @@ static void calls(const char *flags, int kind, double out[2])
 }
 
 /* A graph of a layer, or of each of its parts, is a call each way; that of the iteration none, and it holds the loss too. */
-static void test_calls(void)
+TEST(calls)
 {
     static const struct {
         const char *flags;
@@ -53,7 +53,7 @@ static void test_calls(void)
 }
 
 /* The graph of the iteration holds experts that take any number of tokens, too; one of parts of a layer does not. */
-static void test_any_tokens(void)
+TEST(any_tokens)
 {
     static const char *const parts =
         "--cuda-graph-impl transformer_engine --cuda-graph-modules attn moe_router";
@@ -70,7 +70,7 @@ static void test_any_tokens(void)
 }
 
 /* A ring of four has three steps more than one, each of 6 launches forward and 9 backward; other ways have no steps. */
-static void test_ring(void)
+TEST(ring)
 {
     static const struct {
         const char *flags;
@@ -99,7 +99,7 @@ static void test_ring(void)
 
 /* A graph of Transformer Engine's has memory of its own: its input is copied there, a mask of a byte for each query and key is filled with
  * zeros and copied, and so are the gradients of what it returns: of copies on their way where it permutes. */
-static void test_copies(void)
+TEST(copies)
 {
     static const char moe[] = "--seq 4096 --mbs 1 --gbs 64 --bf16 --ep 8 " MIXTURE;
     static const char te[] = "--cuda-graph-impl transformer_engine --cuda-graph-scope ";
@@ -144,7 +144,7 @@ static void test_copies(void)
     }
 }
 
-static void test_taken(void)
+TEST(taken)
 {
     static const char *const rows[] = {
         "--cuda-graph-impl full_iteration --recompute full",
@@ -167,7 +167,7 @@ static void test_taken(void)
     }
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const char *const rows[][2] = {
         {"--cuda-graph-impl transformer_engine --cuda-graph-modules full_iteration",
@@ -209,12 +209,5 @@ static void test_refused(void)
 
 SUITE(graphs)
 {
-    CU_TestInfo tests[] = {{"calls", test_calls},
-                           {"experts of any number of tokens", test_any_tokens},
-                           {"steps of a ring", test_ring},
-                           {"refused", test_refused},
-                           {"taken", test_taken},
-                           {"copies", test_copies},
-                           CU_TEST_INFO_NULL};
-    return suite_run("graphs", h100_open, h100_close, tests);
+    return suite_file(argv[0], h100_open, h100_close);
 }

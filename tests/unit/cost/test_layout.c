@@ -6,7 +6,7 @@
 
 /* Elements that are copied, each read and written in 2 bytes. Llama-3.1 8B has 32 heads of 128 that share 8 of keys, Llama-2 7B 32 of
  * each, GPT-3 96 of each without rotary embedding. PyTorch of 2025 (Megatron-Bridge 25.09) joins gradients in wide loads. */
-static void test_copies(void)
+TEST(copies)
 {
     static const struct {
         const char *model, *stack;
@@ -39,7 +39,7 @@ static void test_copies(void)
 
 /* Backward of SwiGLU: gradient, both halves of FC1's output in, both gradients out: 5 f in 2 bytes. Without Transformer Engine they
  * are joined: 4 f more, and a kernel. */
-static void test_halves(void)
+TEST(halves)
 {
     static const char *const engine[] = {"transformer_engine", "local"};
     for (int local = 0; local < 2; local++) {
@@ -59,6 +59,5 @@ static void test_halves(void)
 
 SUITE(layout)
 {
-    CU_TestInfo tests[] = {{"copies", test_copies}, {"halves", test_halves}, CU_TEST_INFO_NULL};
-    return suite_run("layout", h100_open, h100_close, tests);
+    return suite_file(argv[0], h100_open, h100_close);
 }

@@ -20,7 +20,7 @@ static void open_layer(struct h100_layer *f, int kind, const char *stack, const 
 
 /* Until July 2025 embedding and output layer stay gathered as one group, and then the output layer: beside a layer, and the largest of the
  * gathers' buffers. A layer in fp8 has 1 byte where it is gathered so. Where parameters stay gathered there is the buffer alone. */
-static void test_gathered(void)
+TEST(gathered)
 {
     const struct ss_param_count count = {
         .all = 8e9, .layer = 2e8, .layer_gemm = 1.8e8, .border = 5e8, .borders = 9e8, .loss = 4e8};
@@ -53,7 +53,7 @@ static void test_gathered(void)
 
 /* At the scatter of the output layer's gradients, 6 bytes each with those in 16 bit, the gradient of the logits is there too, in the room of
  * the logits where the loss is compiled. In one group with the embedding they wait for its. */
-static void test_output_gradients(void)
+TEST(output_gradients)
 {
     struct h100_layer f;
 
@@ -66,7 +66,7 @@ static void test_output_gradients(void)
 }
 
 /* What the forward of a layer gives back: what it does not keep, or operands and product of SwiGLU. */
-static void test_passing(void)
+TEST(passing)
 {
     struct h100_layer f;
 
@@ -78,7 +78,7 @@ static void test_passing(void)
 /* One layer between embedding and output layer, by its place in a chunk of its own. Its loss holds three tensors in fp32 and a block of 16
  * bit, of which 6 bytes a logit are a class of their own, beside what the layer did not keep. A layer's parameters have gradients of 2 bytes
  * and their sum of 4, and the output layer's wait in 2 where they go with the embedding's. */
-static void test_chunk(void)
+TEST(chunk)
 {
     static const char flags[] = "--model llama3.1-8b --num-layers 1 --seq 8192 --mbs 1 --gbs 8 --bf16 --fsdp "
                                 "full --recompute op-selective";
@@ -102,10 +102,5 @@ static void test_chunk(void)
 
 SUITE(memory_fsdp)
 {
-    CU_TestInfo tests[] = {{"what is gathered", test_gathered},
-                           {"gradients of the output layer", test_output_gradients},
-                           {"what a forward gives back", test_passing},
-                           {"a chunk", test_chunk},
-                           CU_TEST_INFO_NULL};
-    return suite_run("memory of FSDP", h100_open, h100_close, tests);
+    return suite_file(argv[0], h100_open, h100_close);
 }

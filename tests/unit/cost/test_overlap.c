@@ -37,7 +37,7 @@
         CU_ASSERT_EQUAL(ss_steps_fold(&list, slower, out), SS_OK);                                           \
     } while (0)
 
-static void test_fold(void)
+TEST(fold)
 {
     double t[SS_LABEL_COUNT];
     /* half of the exchange is hidden; then all of it */
@@ -62,7 +62,7 @@ static void test_fold(void)
     CU_ASSERT_EQUAL(t[SS_LABEL_EP], 1);
 }
 
-static void test_fold_sms(void)
+TEST(fold_sms)
 {
     double t[SS_LABEL_COUNT];
     /* 4 s at three quarters, the rest at the full rate; what is hidden takes longer, too */
@@ -95,7 +95,7 @@ static void test_fold_sms(void)
 
 /* A ring of 100,000 messages of 4 s beside a reduction that holds half of the SMs: 1 s of kernels takes 2 behind each, 2 s of it stick
  * out. If each step looked at all messages before it, that would take minutes. */
-static void test_fold_ring(void)
+TEST(fold_ring)
 {
     static const struct ss_layer_step turn[] = {POST(SS_COMM_CP, 4, 0), COMPUTE(1), WAIT(SS_COMM_CP)};
     const size_t turns = 100000, n = sizeof turn / sizeof *turn;
@@ -118,7 +118,7 @@ static void test_fold_ring(void)
         .kind = SS_STEP_POST, .comm = SS_COMM_EP, .seconds = (s), .part = 1, .slowed = (slow)                \
     }
 
-static void test_beside(void)
+TEST(beside)
 {
     /* nothing but a collective of another stream and the host's time; kernels; the wait that comes first is the older one's; an
      * exchange whose wait comes before the kernels; kernels without a wait */
@@ -143,7 +143,7 @@ static void test_beside(void)
 
 /* A quarter of the SMs is held beside 1 s of GEMMs, which have half of their rate then, and 1 s of other kernels: 2 + 4/3 s, of which
  * the exchange takes 0.4. */
-static void test_beside_gemms(void)
+TEST(beside_gemms)
 {
     struct ss_layer_step step[] = {EITHER(4, 0), COMPUTE(1), COMPUTE(1), WAIT(SS_COMM_EP), COMPUTE(9)};
     const struct ss_card card = {.gemm_beside = 0.5};
@@ -237,7 +237,7 @@ static double agree(const char *text, struct variant v, int contended, double fi
     return chunk;
 }
 
-static void test_shared(void)
+TEST(shared)
 {
     static const char *const jobs[] = {
         "h800 1;" COMMON SHARED "--ep 8 --gbs 16",
@@ -262,7 +262,7 @@ static void test_shared(void)
 }
 
 /* What is repeated before the backward does not run beside anything there. */
-static void test_recompute(void)
+TEST(recompute)
 {
     static const unsigned modules[] = {SS_MODULE_BIT(SS_MODULE_MOE_ACT), SS_MODULE_BIT(SS_MODULE_MOE),
                                        SS_MODULE_BIT(SS_MODULE_CORE_ATTN) |
@@ -277,7 +277,7 @@ static void test_recompute(void)
 }
 
 /* Without shared experts, or in one rank, there is nothing to hide or nothing to hide it. */
-static void test_nothing_to_hide(void)
+TEST(nothing_to_hide)
 {
     static const char *const jobs[] = {"h800 1;" COMMON "--ep 8 --gbs 16",
                                        "h800 1;" COMMON SHARED "--ep 1 --gbs 16"};
@@ -327,7 +327,7 @@ static double pair_of_layers(int f, int b, double a, double m, double x, int del
     return ss_label_sum(t);
 }
 
-static void test_pair(void)
+TEST(pair)
 {
     double t[SS_LABEL_COUNT];
     /* One layer each, a = 3, m = 4: kernels 1 F a3 B m8 F m4 B a6 1 = 23. Exchanges of 3 are hidden, all four. */
@@ -352,7 +352,7 @@ static void test_pair(void)
 
 /* A forward without exchanges is cut before its MLP. Kernels of the mixture's backward 1, 8 and 6, of the other's forward 3, 4 and 1:
  * a gradient of 5 posted at 1 is there at 6, 2 behind attention; the other one, posted at 14, is hidden by the MLP until 19. */
-static void test_pair_dense(void)
+TEST(pair_dense)
 {
     double t[SS_LABEL_COUNT], x = 5;
     struct ss_layer_part part[2] = {
@@ -389,7 +389,7 @@ static void spell(const struct ss_step_list *list, char *out, size_t size)
 /* An exchange of 0.3 that holds SMs is posted behind the next kernel, the mixture forward (4), and so are its own call's kernels (0.5)
  * and what it exchanges ahead (0.05) before it; the gather of 0.1 ahead of the dispatch of 0.2 is waited for with it. Without SMs, with a kernel of another call behind
  * the mixture, and with weight gradients apart (7), which come next. */
-static void test_pair_call(void)
+TEST(pair_call)
 {
     static const struct {
         double sms;
@@ -431,7 +431,7 @@ static void test_pair_call(void)
     }
 }
 
-static void test_pair_host(void)
+TEST(pair_host)
 {
     double t[SS_LABEL_COUNT];
     issue[0] = 10;
@@ -443,7 +443,7 @@ static void test_pair_host(void)
     issue[0] = issue[1] = 0;
 }
 
-static void test_pair_uneven(void)
+TEST(pair_uneven)
 {
     double t[SS_LABEL_COUNT];
     /* A second layer of one side follows alone, with nothing beside its exchanges. */
@@ -460,7 +460,7 @@ static void test_pair_uneven(void)
 #define PIPELINED "--pp 2 --gbs 64 --ep 8 "
 #define MIXED "--num-layers 8 --moe-layer-freq 2 "
 
-static void test_pairs_of_jobs(void)
+TEST(pairs_of_jobs)
 {
     static const char *const jobs[] = {
         "h800 2;" COMMON PIPELINED "--schedule dualpipe",
@@ -490,7 +490,7 @@ static void test_pairs_of_jobs(void)
 
 /* SMs that move 40 and 400 GB/s beside kernels and alone: an exchange alone is as fast as on NVLink, those of a pair, or beside
  * shared experts, are not. All levels see the same. */
-static void test_slow_beside(void)
+TEST(slow_beside)
 {
     static const struct variant kinds[] = {{.shared = 1, .deepep = 1},
                                            {.paired = 1, .delay = 1, .deepep = 1}};
@@ -510,7 +510,7 @@ static void test_slow_beside(void)
 }
 
 /* Megatron's own schedules: without a pipeline, and interleaved with transfers in the background or not. */
-static void test_megatron(void)
+TEST(megatron)
 {
     static const char *const jobs[] = {
         "h800 1;" COMMON SHARED "--ep 8 --gbs 64",
@@ -530,7 +530,7 @@ static void test_megatron(void)
 }
 
 /* A bucket of a backward whose weight gradients are apart is due behind those of its layers. */
-static void test_delayed_buckets(void)
+TEST(delayed_buckets)
 {
     static const char *const jobs[] = {
         "h800 2;" COMMON PIPELINED "--num-layers-per-virtual-pipeline-stage 2 --overlap-grad-reduce",
@@ -545,7 +545,7 @@ static void test_delayed_buckets(void)
 }
 
 /* Hidden exchanges leave the host less time: where it is behind, a pair takes as long as the host. */
-static void test_host(void)
+TEST(host)
 {
     const char *job = "h800 1;" COMMON SHARED "--ep 8 --gbs 512";
     double few[SS_LABEL_COUNT], many[SS_LABEL_COUNT];
@@ -558,7 +558,7 @@ static void test_host(void)
 }
 
 /* DualPipe has chunks of its own, so that it needs no virtual stages; 1f1b has no pairs where there is a pipeline. */
-static void test_words(void)
+TEST(words)
 {
     struct scale_job s;
     CU_ASSERT(
@@ -571,7 +571,7 @@ static void test_words(void)
 }
 
 /* SMs that the dispatcher keeps to itself: kernels take longer, exchanges hold no others. */
-static void test_reserved_sms(void)
+TEST(reserved_sms)
 {
     const char *job = "h800 2;" COMMON SHARED PIPELINED "--schedule dualpipe";
     double t[3][SS_LABEL_COUNT];
@@ -599,27 +599,6 @@ static void test_reserved_sms(void)
 
 SUITE(overlap)
 {
-    CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
-                           {"collectives hold SMs", test_fold_sms},
-                           {"a ring beside a reduction", test_fold_ring},
-                           {"exchanges beside kernels and alone", test_beside},
-                           {"GEMMs beside exchanges", test_beside_gemms},
-                           {"shared experts beside the exchanges", test_shared},
-                           {"shared experts with recompute", test_recompute},
-                           {"nothing to hide", test_nothing_to_hide},
-                           {"a pair of layers, by hand", test_pair},
-                           {"pair with a dense layer", test_pair_dense},
-                           {"what an exchange's call does in a pair", test_pair_call},
-                           {"a pair that the host issues slowly", test_pair_host},
-                           {"pairs of unequal chunks", test_pair_uneven},
-                           {"pairs of jobs", test_pairs_of_jobs},
-                           {"exchanges that kernels slow down", test_slow_beside},
-                           {"pairs of Megatron's schedules", test_megatron},
-                           {"buckets of delayed weight gradients", test_delayed_buckets},
-                           {"the host is behind", test_host},
-                           {"schedules that have pairs", test_words},
-                           {"SMs of the dispatcher", test_reserved_sms},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("overlap", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -18,7 +18,7 @@ static struct ss_gpu_spread normal(double sigma)
 }
 
 /* Expected maxima of n standard normals: 1/sqrt(pi), 3/(2 sqrt(pi)), and tables (Harter 1961). */
-static void test_normal(void)
+TEST(normal)
 {
     static const struct {
         double n, expected;
@@ -29,7 +29,7 @@ static void test_normal(void)
 }
 
 /* Whole machines are slow, the others exactly alike: with m machines E max = 1 + (1 - (1 - s)^m)(f - 1), over the mean. */
-static void test_machines(void)
+TEST(machines)
 {
     const struct ss_gpu_spread p = {.cut = 2.7, .slow_share = 0.01, .slow_factor = 1.1, .per_machine = 8};
     const double mean = 1 + 0.01 * 0.1;
@@ -41,7 +41,7 @@ static void test_machines(void)
 
 /* A mixture: two machines of one GPU, slow or not by a half each, both with a normal spread much smaller than the step between:
  * 1/4 both usual (1 + 0.5642 s), 1/2 one of them slow (f), 1/4 both slow (f + 0.5642 f s). */
-static void test_mixture(void)
+TEST(mixture)
 {
     const struct ss_gpu_spread p = {.sigma = 0.001,
                                     .cut = 8,
@@ -55,7 +55,7 @@ static void test_mixture(void)
 }
 
 /* Half of a card's spread: half its deviation, and machines that are slower by half as much; as many of them, unless there is none. */
-static void test_of_card(void)
+TEST(of_card)
 {
     const struct ss_card card = {.spread_gpu = 0.02, .spread_slow_share = 0.01, .spread_slow_factor = 1.5};
     struct ss_gpu_spread p = ss_pace_of(&card, 0.5, 8);
@@ -70,7 +70,7 @@ static void test_of_card(void)
 }
 
 /* A part that takes much longer alone counts; equal parts are one of more GPUs; what does not depend on GPUs is added. */
-static void test_parts(void)
+TEST(parts)
 {
     const struct ss_gpu_spread p = normal(0.01);
     struct ss_pace_part apart[] = {{0, 1, 5}, {0, 2, 5}}, equal[] = {{1, 2, 5}, {1, 2, 5}};
@@ -83,7 +83,7 @@ static void test_parts(void)
 }
 
 /* What a cache keeps is what is computed, of these parts and no others: the second of two calls is the first one's to the bit. */
-static void test_kept(void)
+TEST(kept)
 {
     const struct ss_gpu_spread p = normal(0.01);
     struct ss_cache *cache;
@@ -99,7 +99,7 @@ static void test_kept(void)
 }
 
 /* Draws have mean 1, the deviation asked for, and slow machines as a whole. */
-static void test_draws(void)
+TEST(draws)
 {
     const struct ss_gpu_spread p = {.sigma = 0.02,
                                     .cut = 2.698,
@@ -170,7 +170,7 @@ static const char *const jobs[] = {"h800 1" NO_SLOW SMALL "--gbs 64 --use-distri
 /* The label is the difference to GPUs that do not differ, and takes nothing from the bubble. The bubble is that of a run with
  * free communication: stages of a mixture, which wait for exchanges, have another one there where GPUs differ, by a ninth of what
  * these add; chunks that are unlike by less than a hundredth. */
-static void test_label(void)
+TEST(label)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         const double tolerance = i == 8 ? 0.12 : 0.01;
@@ -188,7 +188,7 @@ static void test_label(void)
 
 /* The closed form is what draws add on average, to three standard errors of their mean: 1 to 2 % with 400 of them, 4 to 7 %
  * where a whole machine or one pipeline of few GPUs decides. */
-static void test_drawn(void)
+TEST(drawn)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i += stride) {
         struct scale_job s;
@@ -210,7 +210,7 @@ static void test_drawn(void)
 }
 
 /* --spread scales it. */
-static void test_scale(void)
+TEST(scale)
 {
     struct scale_job s;
     double label[2];
@@ -235,7 +235,7 @@ static void run_fp8(const char *set, const char *spread, struct ss_scenario **sc
 
 /* Largest values of fp8 tensors are reduced behind each slot, among 2 tensor ranks or all 16 of a stage: these are then in step, at
  * the pace of the slowest of them. */
-static void test_amax(void)
+TEST(amax)
 {
     static const char *const group[] = {"ss.fp8.amax_group=0", "ss.fp8.amax_group=1", "ss.fp8.amax_group=2"};
     const struct ss_group_shape shape[] = {
@@ -268,22 +268,10 @@ static void test_amax(void)
 
 SUITE(pace)
 {
-    CU_TestInfo tests[] = {{"largest values of fp8", test_amax},
-                           {"largest of normals", test_normal},
-                           {"slow machines", test_machines},
-                           {"both", test_mixture},
-                           {"of a card", test_of_card},
-                           {"stages that are unlike", test_parts},
-                           {"kept", test_kept},
-                           {"draws", test_draws},
-                           {"the label", test_label},
-                           {"closed form against draws", test_drawn},
-                           {"--spread scales it", test_scale},
-                           CU_TEST_INFO_NULL};
     /* memory is kept from one run to the next: returning it takes half of the time */
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     stride = suite_stride(argc, argv, 3);
     draws = stride > 1 ? 100 : 400;
-    return suite_run("pace", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -18,7 +18,7 @@ static int has(const int *list, int n, int value)
 }
 
 /* NCCL's trees of 8 and of 5 nodes: 0 on top, the odd ones leaves; the second one mirrored, or shifted by one. */
-static void test_by_hand(void)
+TEST(by_hand)
 {
     static const struct {
         int nodes, node, to[SS_TREE_NEIGHBOURS];
@@ -37,7 +37,7 @@ static void test_by_hand(void)
 
 /* Each is a tree: as many edges as nodes less one, both ends know of each, and every node has a way up to the root. Its flows are at
  * most what the closed form takes, and some node has them. */
-static void test_trees(void)
+TEST(trees)
 {
     for (int n = 2; n <= 70; n++) {
         int most = 0;
@@ -69,7 +69,7 @@ static void test_trees(void)
 /* ---- algorithms ---- */
 
 /* Eight nodes of one: shares of 4, 2 and 1 of the seven others come from 1, 2 and 4 places before, in three steps. */
-static void test_pat(void)
+TEST(pat)
 {
     const struct ss_library nccl = library_named("nccl");
     const struct ss_collective_algorithm *a = &ss_collective_pat;
@@ -115,7 +115,7 @@ static void test_pat(void)
 
 /* Two nodes exchange the buffer once, over all of their NICs; more nodes send half of it to four neighbours. Up and down a tree of 3 or
  * 4 nodes are 4 steps, of 5 nodes 6. */
-static void test_nvls_tree(void)
+TEST(nvls_tree)
 {
     const struct ss_collective_algorithm *a = &ss_collective_nvls_tree;
     const struct ss_net net = {.fabric_busbw = 160e9,
@@ -148,7 +148,7 @@ static void test_nvls_tree(void)
 
 /* validation/microbench.csv: 16 H200 on two nodes, 485.57 GB/s busbw of 8 GiB by NCCL 2.30.4; nccl-tests issue 153: 161 GB/s on
  * 16 H800 with eight NICs of 100 Gbit/s. Nothing of it is fitted on either. */
-static void test_measured(void)
+TEST(measured)
 {
     static const struct {
         const char *platform;
@@ -206,7 +206,7 @@ static double at(struct scale_job *s, int level, int unfold, int engine)
 }
 
 /* Closed forms, folded flows and flows of every rank on both engines: the same; and without the algorithm another time, so that it is there. */
-static void test_levels(void)
+TEST(levels)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         struct scale_job s;
@@ -228,13 +228,6 @@ static void test_levels(void)
 
 SUITE(trees)
 {
-    CU_TestInfo tests[] = {{"neighbours by hand", test_by_hand},
-                           {"trees of 2 to 70 nodes", test_trees},
-                           {"PAT", test_pat},
-                           {"NVLSTree", test_nvls_tree},
-                           {"NVLSTree as measured", test_measured},
-                           {"on links", test_levels},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("trees", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -32,7 +32,7 @@ static int plan(const char *words, const struct ss_capacity_options *o, struct s
     "--platform h100 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --gbs 64 "
 
 /* On 3 nodes 12 pipelines divide no batch of 64: 60 is nearest. 2 + 12 bytes of a parameter are kept. */
-static void test_given(void)
+TEST(given)
 {
     const struct ss_capacity_options o = {
         .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
@@ -57,7 +57,7 @@ static void test_given(void)
 }
 
 /* Who types no precision trains in bf16, on a range of nodes as on one number of them. */
-static void test_assumed(void)
+TEST(assumed)
 {
     const struct ss_capacity_options o = {
         .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
@@ -80,7 +80,7 @@ static void test_assumed(void)
 }
 
 /* 2 nodes are too slow for 6 days and 4 are not; between them is 3. A list is not refined. */
-static void test_refined(void)
+TEST(refined)
 {
     struct ss_capacity_options o = {
         .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
@@ -115,7 +115,7 @@ static void test_refined(void)
 
 /* A deadline that 2 nodes just meet: by the far end of their range they are late, and 3, which take two thirds of it, are not. Of 1, 2, 4
  * and 8 that answer would be 4. */
-static void test_refined_sure(void)
+TEST(refined_sure)
 {
     struct ss_capacity_options o = {
         .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
@@ -134,7 +134,7 @@ static void test_refined_sure(void)
     ss_capacity_free(c);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_capacity_options o = {.tokens = 1e9, .layout = SS_CAPACITY_GIVEN};
     struct ss_capacity *c = NULL;
@@ -156,7 +156,7 @@ static void test_refused(void)
 }
 
 /* What is found on 1 node is what the search finds there, and every form can be written. */
-static void test_searched(void)
+TEST(searched)
 {
     const struct ss_capacity_options o = {.tokens = 1e9, .deadline_s = 1e9, .workers = {.n = 1}};
     struct ss_capacity *c = NULL;
@@ -270,7 +270,7 @@ static double fastest_s(const struct ss_capacity *c)
 }
 
 /* The answer for a range is the best of all its numbers, also where the deadline lies between rows. */
-static void test_all_numbers(void)
+TEST(all_numbers)
 {
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
         struct ss_capacity_options o = {
@@ -309,7 +309,7 @@ static void test_all_numbers(void)
 }
 
 /* Rows of racks: 2 to 16 nodes of an NVL72 are a part of one, 19 to 35 are none; 40 to 200 have 72 and 144. */
-static void test_racks(void)
+TEST(racks)
 {
     static const struct {
         const char *nodes;
@@ -347,7 +347,7 @@ static void test_racks(void)
 }
 
 /* 8.03 billion parameters less an embedding of 128,256 x 4,096 multiply: 6 x 7.50e9 x 0.99 FLOP a token at 989.4 TFLOP/s are 4.51e-5 s. */
-static void test_hopeless(void)
+TEST(hopeless)
 {
     struct ss_capacity_options o = {.tokens = 1e12,
                                     .deadline_s = 30 * 86400.,
@@ -371,7 +371,7 @@ static void test_hopeless(void)
 }
 
 /* An amount that is a unit away from what it must mean is refused before anything is predicted. */
-static void test_absurd(void)
+TEST(absurd)
 {
     struct ss_capacity_options o = {.tokens = 15000, .layout = SS_CAPACITY_GIVEN};
     struct ss_capacity *c = NULL;
@@ -396,7 +396,7 @@ static void test_absurd(void)
 }
 
 /* 70 billion parameters of 18 bytes are no 2 nodes' of 80 GB on tensor ranks alone: full recompute helps nothing, 32 GPUs do. */
-static void test_fixes(void)
+TEST(fixes)
 {
     struct ss_capacity_options o = {
         .tokens = 1e12, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
@@ -414,7 +414,7 @@ static void test_fixes(void)
 }
 
 /* Two platforms in one plan have what each has alone. */
-static void test_platforms(void)
+TEST(platforms)
 {
     static const char job[] =
         "--model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --gbs 64 "
@@ -457,23 +457,4 @@ static void test_platforms(void)
     CU_ASSERT_EQUAL(at, both->npoints);
     ss_capacity_free(both);
     free(vary);
-}
-
-SUITE(capacity)
-{
-    CU_TestInfo tests[] = {{"given", test_given},
-                           {"assumed", test_assumed},
-                           {"refined", test_refined},
-                           {"refined sure", test_refined_sure},
-                           {"refused", test_refused},
-                           {"searched", test_searched},
-                           {"all numbers", test_all_numbers},
-                           {"racks", test_racks},
-                           {"hopeless", test_hopeless},
-                           {"absurd", test_absurd},
-                           {"fixes", test_fixes},
-                           {"platforms", test_platforms},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("capacity", NULL, NULL, tests);
 }

@@ -14,7 +14,7 @@
 
 /* 50 s to write, a failure every 10,000 s: Young's sqrt(2 x 50 x 10,000) is 1,000; Daly's terms are 1 + 0.05 / 3 + 0.0025 / 9 of it, less
  * the 50. Between them e^0.10169 - 1 = 0.107045 mean times of a failure pass for 0.096694 of work. */
-static void test_interval(void)
+TEST(interval)
 {
     double interval = ss_checkpoint_interval(50, 10000);
 
@@ -29,7 +29,7 @@ static void test_interval(void)
 }
 
 /* No other interval loses less: Daly's is within a thousandth of the best one found by steps. */
-static void test_interval_is_best(void)
+TEST(interval_is_best)
 {
     static const double writes[] = {1, 20, 300};
 
@@ -62,7 +62,7 @@ static struct ss_capacity plan_of(struct ss_capacity_point *points, int n)
 
 /* 1,000,000 tokens of 999 an iteration are 1,002 whole ones of 10 s: 10,020 s on 16 GPUs, of which half the time works. Two nodes draw
  * 16 x 500 x (0.5 + 0.5 x 0.2) + 2 x 1,000 = 6,800 W, the building 1.5 times that. */
-static void test_figures(void)
+TEST(figures)
 {
     struct ss_capacity_point p = {.nodes = 2,
                                   .gpus = 16,
@@ -90,7 +90,7 @@ static void test_figures(void)
 
 /* 100 GB over two nodes of 1 GB/s take 50 s; a GPU of 16 that fails in 160,000 s is a failure in 10,000. In 966.9 of 1,016.9 s the
  * job trains, and that in 0.94 of the time: GPUs are busy 0.5 x 0.894 of it. */
-static void test_failures(void)
+TEST(failures)
 {
     struct ss_capacity_point p = {
         .nodes = 2, .gpus = 16, .busy_share = 0.5, .checkpoint_bytes = 1e11, .summary.iteration_s = 10};
@@ -111,7 +111,7 @@ static void test_failures(void)
 
 /* ---- batches ---- */
 
-static void test_batches(void)
+TEST(batches)
 {
     CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 192), 960); /* 5.33 times */
     CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 384), 1152);
@@ -122,7 +122,7 @@ static void test_batches(void)
 
 /* 1,000 sequences divide over 8 replicas of 64 GPUs, 1,024 over all 64. 7,168 GPUs are 7 times 1,024: the multiple of 896 nearest to
  * 2,048 is an eighth away; 2,016 is 9 times 224. */
-static void test_search_batches(void)
+TEST(search_batches)
 {
     static const struct {
         int asked, gpus, n, batch[2];
@@ -151,7 +151,7 @@ static struct ss_capacity_point point_of(int nodes, double days, double hours)
                                       .usd = {2 * hours, 1.6 * hours, 2.5 * hours}};
 }
 
-static void test_choice(void)
+TEST(choice)
 {
     struct ss_capacity_point p[] = {point_of(4, 100, 1050), point_of(8, 50, 1000), point_of(16, 26, 1080),
                                     point_of(32, 15, 1300), point_of(64, 2, 100)};
@@ -195,7 +195,7 @@ static void test_choice(void)
 
 /* From 4 to 16 nodes days fall from 100 to 25, as 1 / nodes: 5 days take 80. From 4 to 16 they fall to 50, as the root of it: 20 take 100, in
  * racks of 18 108. Where days do not fall, or where nothing is half as large, no number is told, or that of perfect scaling. */
-static void test_trend(void)
+TEST(trend)
 {
     struct ss_capacity_point p[] = {point_of(4, 100, 1000), point_of(12, 1, 1), point_of(16, 25, 1000)};
     struct ss_capacity c = plan_of(p, 3);
@@ -220,7 +220,7 @@ static void test_trend(void)
 
 /* ---- words ---- */
 
-static void test_words(void)
+TEST(words)
 {
     static const char *const wrong[] = {"", "T", "1x", "-5", "0", "1 T", "1e999", "nan", "inf", "0x10"};
     double x = 0;
@@ -235,15 +235,4 @@ static void test_words(void)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CU_ASSERT_EQUAL(ss_capacity_read_tokens(wrong[i], &x, &err), SS_ERR_USAGE);
     CU_ASSERT_EQUAL(ss_capacity_read_time("54", &x, &err), SS_ERR_USAGE);
-}
-
-SUITE(capacity_terms)
-{
-    CU_TestInfo tests[] = {{"interval", test_interval}, {"interval is best", test_interval_is_best},
-                           {"figures", test_figures},   {"failures", test_failures},
-                           {"batches", test_batches},   {"search batches", test_search_batches},
-                           {"choice", test_choice},     {"trend", test_trend},
-                           {"words", test_words},       CU_TEST_INFO_NULL};
-
-    return suite_run("capacity_terms", NULL, NULL, tests);
 }

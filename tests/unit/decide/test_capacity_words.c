@@ -26,7 +26,7 @@ static char *text_of(const struct ss_capacity *c)
 }
 
 /* One of four numbers of nodes is refused, one divides the batch of 64 and two do not. 86,400 s are a day, 5.4e9 J are 1.5 MWh. */
-static void test_table(void)
+TEST(table)
 {
     struct ss_capacity_point points[4] = {{.nodes = 1, .gpus = 8, .summary = {.reason = "it is too wide"}}};
     struct ss_capacity_cluster cluster = {.chosen = 1, .sure = -1, .cheapest = -1, .knee = -1};
@@ -129,7 +129,7 @@ static char *answer(void)
     } while (0)
 
 /* One number of nodes is compared with nothing. */
-static void test_one(void)
+TEST(one)
 {
     begin_plan(1);
     add(0, 8, 10, 100);
@@ -166,7 +166,7 @@ static void test_one(void)
 }
 
 /* 110 hours are within a tenth of 100, 111 are not. */
-static void test_list(void)
+TEST(list)
 {
     begin_plan(1);
     add(0, 8, 10, 100);
@@ -199,7 +199,7 @@ static void test_list(void)
 }
 
 /* What was looked at of the 57 numbers from 8 to 64. */
-static void test_range(void)
+TEST(range)
 {
     static const char best[] =
         "8 nodes should do it, the cheapest within 40 days: 100 GPU-hours, 10.0 days (5.00 to "
@@ -262,7 +262,7 @@ static void test_range(void)
 }
 
 /* Prices of one basis are compared among platforms that hold the job; one whose rival does not has no basis of its own. */
-static void test_two(void)
+TEST(two)
 {
     begin_plan(2);
     for (int k = 0; k < 2; k++) {
@@ -283,12 +283,4 @@ static void test_two(void)
     HAS(text, "The price of a has a basis of its own (a list): only its GPU-hours can be compared\n"
               "The price of b has a basis of its own (another): only its GPU-hours can be compared\n");
     free(text);
-}
-
-SUITE(capacity_words)
-{
-    CU_TestInfo tests[] = {{"table", test_table}, {"one number", test_one},    {"list", test_list},
-                           {"range", test_range}, {"two platforms", test_two}, CU_TEST_INFO_NULL};
-
-    return suite_run("capacity_words", NULL, NULL, tests);
 }

@@ -50,7 +50,7 @@ static const struct ss_suspect *suspect(const char *id)
 }
 
 /* Without bands 15 % are taken: 1/1.15 to 1/0.85 of the predicted time. */
-static void test_verdict(void)
+TEST(verdict)
 {
     static const struct {
         double over;
@@ -96,7 +96,7 @@ static void test_verdict(void)
 }
 
 /* What a suspect says is what a run with its words takes. */
-static void test_slow(void)
+TEST(slow)
 {
     struct ss_scenario *s = make(JOB), *half = make(JOB "--scale nic.bandwidth=0.5x");
     struct ss_straggler gpu = {0, 1.5};
@@ -130,7 +130,7 @@ static void test_slow(void)
 }
 
 /* A run whose collectives PyTorch checks is named: short kernels on eight tensor ranks. */
-static void test_checked_collectives(void)
+TEST(checked_collectives)
 {
 #define SHORT                                                                                                \
     "--platform h100 --nodes 1 --model llama3.1-8b --stack nanotron-2025 --bf16 --seq 1024 --mbs 1 --gbs 8 " \
@@ -151,7 +151,7 @@ static void test_checked_collectives(void)
 }
 
 /* Without a count a figure is of the stack's own, and of the framework that wrote the log where that is another. */
-static void test_stack_count(void)
+TEST(stack_count)
 {
     static const struct {
         const char *stack;
@@ -185,7 +185,7 @@ static void test_stack_count(void)
 }
 
 /* A figure of another count, and a log whose time and TFLOP/s say which. */
-static void test_count(void)
+TEST(count)
 {
     struct ss_scenario *s =
         make("--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 32768 --mbs 1 --gbs 16 --tp 4 "
@@ -211,7 +211,7 @@ static void test_count(void)
 }
 
 /* Figures that cannot be those of one run of the job on the card: no verdict, and its own exit status. */
-static void test_unclear(void)
+TEST(unclear)
 {
     struct ss_scenario *s = make(JOB);
     struct ss_run run;
@@ -261,7 +261,7 @@ static void test_unclear(void)
 }
 
 /* JOB has 8 replicas, and so 4 microbatches of 1: a time of one is a quarter of the iteration, but where tokens/s say that it is all. */
-static void test_microbatch(void)
+TEST(microbatch)
 {
     struct ss_scenario *s = make(JOB);
     struct ss_run run;
@@ -283,7 +283,7 @@ static void test_microbatch(void)
 }
 
 /* A check tells what the job's own report would warn of. */
-static void test_warnings(void)
+TEST(warnings)
 {
     struct ss_scenario *s = make(JOB "--use-megatron-fsdp");
     struct ss_run run;
@@ -303,7 +303,7 @@ static void test_warnings(void)
     ss_scenario_free(s);
 }
 
-static void test_words(void)
+TEST(words)
 {
     static const struct {
         const char *option, *value;
@@ -336,20 +336,4 @@ static void test_words(void)
         CU_ASSERT_DOUBLE_EQUAL(m.told[rows[i].told], rows[i].number, 1e-9 * rows[i].number);
         CU_ASSERT_EQUAL(m.count, rows[i].count);
     }
-}
-
-SUITE(check)
-{
-    static CU_TestInfo tests[] = {{"verdicts", test_verdict},
-                                  {"a slow run", test_slow},
-                                  {"checked collectives", test_checked_collectives},
-                                  {"counts of FLOP", test_count},
-                                  {"the count of a stack's log", test_stack_count},
-                                  {"options", test_words},
-                                  {"warnings", test_warnings},
-                                  {"no verdict", test_unclear},
-                                  {"times of microbatches", test_microbatch},
-                                  CU_TEST_INFO_NULL};
-
-    return suite_run("check", NULL, NULL, tests);
 }

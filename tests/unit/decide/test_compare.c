@@ -40,7 +40,7 @@ static struct ss_bands *bands_of(const char *rows)
 
 /* A near source has one vote, the two others one together: of 2 votes nine tenths are reached at the last of the pairs at 10, 20
  * and 30 %, whose votes are 1, 1/2 and 1/2; seven tenths would be at 20 %. Runs of other models make no pair. */
-static void test_pairs(void)
+TEST(pairs)
 {
     const struct ss_band_job job = {.card = "H100", .family = "megatron"};
     struct ss_bands *bands =
@@ -83,7 +83,7 @@ static struct ss_side side_of(double seconds, double tokens, double band)
 
 /* Both bands count where cards or software differ: 3 and 4 % are 5 % together. What is assumed widens the end that would undo the
  * difference: a that takes 1.12 times less, and b that takes 1/0.91 of what is predicted, are 12 and 9 %. */
-static void test_judge(void)
+TEST(judge)
 {
     struct ss_bands *bands = bands_of(RUN("H100", "0", "a", "m") RUN("H100", "10", "a", "m") OTHERS);
     struct ss_side a = side_of(2, 100, 3), b = side_of(1, 100, 4);
@@ -116,7 +116,7 @@ static void test_judge(void)
 }
 
 /* Each table's rows sum to its last one, on sides of real jobs, to rounding. */
-static void test_rows(void)
+TEST(rows)
 {
     static const char *const words[] = {
         "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 2 --pp 4 --seq 4096 "
@@ -157,7 +157,7 @@ static void test_rows(void)
 }
 
 /* What is printed of a side that is refused has neither figures nor a difference. */
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_side side[2] = {side_of(2, 100, 3)};
     struct ss_apart apart[2];
@@ -189,15 +189,4 @@ static void test_refused(void)
         }
         free(text);
     }
-}
-
-SUITE(compare)
-{
-    CU_TestInfo tests[] = {{"pairs", test_pairs},
-                           {"judge", test_judge},
-                           {"rows", test_rows},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("compare", NULL, NULL, tests);
 }

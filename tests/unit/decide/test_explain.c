@@ -78,7 +78,7 @@ static void check_advice(const char *words, const struct ss_explanation *x)
     CU_ASSERT_EQUAL(x->tried >= x->refused + x->too_large + x->slower + x->nadvice, 1);
 }
 
-static void test_jobs(void)
+TEST(jobs)
 {
     const struct ss_run_options options = {.open_compute = 1, .level_choice = SS_LEVEL_BLIND};
 
@@ -102,7 +102,7 @@ static void test_jobs(void)
 
 /* A job that is run beside its changes has those of one that was run before, by any number of workers, also where it goes to flows by itself,
  * which nobody knows when the changes begin. */
-static void test_run_beside(void)
+TEST(run_beside)
 {
     static const char *const of[] = {
         H800 SMALL "--tp 2 --pp 4 --recompute full",
@@ -137,7 +137,7 @@ static void test_run_beside(void)
 
 /* Time is a sum of amounts over rates, of latencies and of fixed times: one per cent more of all rates and one less of all others is one
  * per cent less of it. And of what the job does not use it does not depend. */
-static void test_elasticities(void)
+TEST(elasticities)
 {
     struct ss_scenario *s = make(jobs[0], "--set ss.iteration.fixed=0s --set ss.microbatch.fixed=0s");
     double e[SS_ELASTICITIES], sum = 0;
@@ -173,7 +173,7 @@ static double by_hand(double fixed, double scaled)
     return (more - less) / (more + less) / 0.01;
 }
 
-static void test_by_hand(void)
+TEST(by_hand)
 {
     double e[SS_ELASTICITIES];
     /* one GPU with memory and launches that cost next to nothing: FLOP over FLOP/s alone */
@@ -196,7 +196,7 @@ static void test_by_hand(void)
 }
 
 /* Who explains a job gets what a run with the words gives, also where the job does not fit; and what makes it fit. */
-static void test_too_large(void)
+TEST(too_large)
 {
     static const char words[] =
         "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --seq 8192 --mbs 1 --gbs 32 ";
@@ -220,7 +220,7 @@ static void test_too_large(void)
 }
 
 /* The largest terms behind the ideal, 0.3 s and 0.2 s of 2 s, are told in that order, each as a share of the iteration. */
-static void test_largest(void)
+TEST(largest)
 {
     const struct ss_run_options options = {.unchecked = 1, .level_choice = SS_LEVEL_BLIND};
     struct ss_scenario *s = make(H800 SMALL "--tp 2 --pp 4", "");
@@ -242,17 +242,4 @@ static void test_largest(void)
     free(text);
     ss_run_free(&run);
     ss_scenario_free(s);
-}
-
-SUITE(explain)
-{
-    CU_TestInfo tests[] = {{"jobs", test_jobs},
-                           {"elasticities", test_elasticities},
-                           {"by hand", test_by_hand},
-                           {"run beside its changes", test_run_beside},
-                           {"too large", test_too_large},
-                           {"largest terms", test_largest},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("explain", NULL, NULL, tests);
 }

@@ -35,7 +35,7 @@ static int gives(const char *flag, const char *value)
                : value && i + 1 < found.request.n && !strcmp(found.request.word[i + 1].text, value);
 }
 
-static void test_fits(void)
+TEST(fits)
 {
     CU_ASSERT_EQUAL_FATAL(find(JOB "--tp 2 --pp 2 --mbs 1", ss_nearest_find), SS_OK);
     CU_ASSERT(found.found && found.tried == 0 && found.left_out.n == 0);
@@ -45,7 +45,7 @@ static void test_fits(void)
 
 /* Of 8 GPUs tensor 4 x pipeline 4 asks for 16: halving one of them is one doubling away; the walk has tensor parallelism outside. Chunks
  * stay. Pipeline 5 is nearest to 4 (log2 1.25 = 0.32; to 8 it is 0.68). */
-static void test_nearest(void)
+TEST(nearest)
 {
     CU_ASSERT_EQUAL_FATAL(find(JOB "--tp 4 --pp 4 --mbs 1", ss_nearest_find), SS_OK);
     CU_ASSERT(found.found && found.nodes == found.asked_nodes && found.nodes == 1);
@@ -58,7 +58,7 @@ static void test_nearest(void)
 }
 
 /* What every layout is refused for goes, and nothing else. */
-static void test_left_out(void)
+TEST(left_out)
 {
     CU_ASSERT_EQUAL_FATAL(
         find("--platform a100 --nodes 1 --model llama3.1-8b --gbs 16 --seq 2048 --bf16 --fp8-format hybrid "
@@ -72,7 +72,7 @@ static void test_left_out(void)
 }
 
 /* 70.6e9 parameters at 2 + 4 + 12 / dp bytes and more do not fit 8 GPUs of 80 GB; they fit 16 or 32. */
-static void test_nodes(void)
+TEST(nodes)
 {
     CU_ASSERT_EQUAL_FATAL(find("--platform h800 --nodes 1 --model llama3.1-70b --gbs 16 --seq 2048 --bf16 "
                                "--use-distributed-optimizer --tp 8 "
@@ -85,7 +85,7 @@ static void test_nodes(void)
 
 /* 7.4e9 parameters in one stage, halved by two tensor ranks, take 2 + 2 bytes each beside their shards: 14.8e9 of 17e9 bytes, without
  * activations. Shared blocks have no pipeline, so that FSDP alone holds them. */
-static void test_sharded(void)
+TEST(sharded)
 {
     CU_ASSERT_EQUAL_FATAL(
         find("--platform v100 --nodes 4 --model zamba2-7b --stack megatron-2021 --gbs 4 --seq 512 "
@@ -96,7 +96,7 @@ static void test_sharded(void)
     ss_nearest_free(&found);
 }
 
-static void test_fastest(void)
+TEST(fastest)
 {
     CU_ASSERT_EQUAL_FATAL(find(JOB "--tp 4 --pp 4 --mbs 1", ss_nearest_find), SS_OK);
     const double near = found.summary.iteration_s;
@@ -107,20 +107,10 @@ static void test_fastest(void)
 }
 
 /* A typo is told, not repaired. */
-static void test_errors(void)
+TEST(errors)
 {
     CU_ASSERT_EQUAL(find(JOB "--no-such-flag", ss_nearest_find), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(
         find("--platform nowhere --model llama3.1-8b --gbs 16 --seq 2048 --tp 2 --mbs 1", ss_nearest_find),
         SS_ERR_IO);
-}
-
-SUITE(nearest)
-{
-    CU_TestInfo tests[] = {
-        {"fits", test_fits},     {"nearest", test_nearest}, {"left out", test_left_out},
-        {"nodes", test_nodes},   {"sharded", test_sharded}, {"fastest", test_fastest},
-        {"errors", test_errors}, CU_TEST_INFO_NULL,
-    };
-    return suite_run("nearest", NULL, NULL, tests);
 }

@@ -112,7 +112,7 @@ static int check_space(const char *words, const char *varied, const char *like, 
     return asked;
 }
 
-static void test_one_rule_book(void)
+TEST(one_rule_book)
 {
     static const char dense[] = "--platform h800 --model llama3.1-8b --bf16 --seq 8192 --gbs 96",
                       mixture[] = "--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64",
@@ -132,7 +132,7 @@ static void test_one_rule_book(void)
 }
 
 /* With tensor parallelism experts are split by it or whole where the job does not say: a value more of each size above 1. */
-static void test_whole_experts(void)
+TEST(whole_experts)
 {
     static const struct {
         const char *words, *varied;
@@ -209,7 +209,7 @@ static void check_best(const struct ss_find_result *f)
     }
 }
 
-static void test_workers_agree(void)
+TEST(workers_agree)
 {
     struct ss_find_result *one, *two;
 
@@ -234,7 +234,7 @@ static void test_workers_agree(void)
 }
 
 /* The words of a point are those of the job that was predicted. */
-static void test_words_make_the_job(void)
+TEST(words_make_the_job)
 {
     struct ss_find_result *f;
     struct ss_scenario *s;
@@ -297,7 +297,7 @@ static int same_as_alone(const char *job, const char *varied, int step, int weig
     return asked;
 }
 
-static void test_sharing(void)
+TEST(sharing)
 {
     CU_ASSERT(same_as_alone("--platform h800 --model llama3.1-8b --bf16 --seq 4096 --gbs 16",
                             "nodes=1,2 cp=1", 11, 0) > 60);
@@ -308,7 +308,7 @@ static void test_sharing(void)
 }
 
 /* Times and memory of a brief search are those of a whole one; the shares of idle time are not known. */
-static void test_brief(void)
+TEST(brief)
 {
     struct ss_find_options o = {.workers = {.n = 1}, .brief = 1};
     struct ss_find_result *whole, *brief;
@@ -456,7 +456,7 @@ static const struct {
 
 static size_t cases = SMALL;
 
-static void test_bounds(void)
+TEST(bounds)
 {
     for (size_t i = 0; i < cases; i++)
         check_bounds(bounded[i].job, bounded[i].varied, bounded[i].least_front, bounded[i].few);
@@ -464,7 +464,7 @@ static void test_bounds(void)
 
 /* A search replays half as many layouts again as it shows, at most: messages between stages, gradients of an embedding that two stages
  * have, and waits of stages with unlike layers are part of a bound; what fits is known as soon as it is predicted. */
-static void test_few(void)
+TEST(few)
 {
     static const char *const jobs[] = {
         "--platform a100 --model gpt3-22b --bf16 --seq 2048 --gbs 64 --nodes 4 --cp 1",
@@ -493,7 +493,7 @@ static int place_of(const struct ss_find_result *f, const char *flags)
 
 /* A search that wants layouts faster than a time leaves most out without a bound of their own. It finds the best all the same, and all that
  * are not told apart from it, and counts as many legal ones. */
-static void test_left_out(void)
+TEST(left_out)
 {
     static const char *const jobs[][2] = {
         {"--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128", "cp=1,2"},
@@ -537,7 +537,7 @@ static double third(void *ctx, const struct ss_find_point *const *points, int n)
 }
 
 /* A search whose caller wants the three best layouts finds them, and predicts fewer than one that wants all that are not told apart. */
-static void test_wanted(void)
+TEST(wanted)
 {
     static const char job[] =
         "--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --cp 1";
@@ -560,7 +560,7 @@ static void test_wanted(void)
 
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
  * takes, here the last stage, which has the loss, and which is more than the mean of the stages. */
-static void test_busiest(void)
+TEST(busiest)
 {
     static const char words[] =
         "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --gbs 16 --mbs 1 --tp 2 --pp 4 "
@@ -589,7 +589,7 @@ static void test_busiest(void)
 }
 
 /* A ring of 256 ranks is 385 million events at flow level: nobody waits for them unasked, and the run says so. */
-static void test_flows_of_long_rings(void)
+TEST(flows_of_long_rings)
 {
     static const char words[] = "--platform h100 --nodes 64 --model llama3.1-70b --bf16 --seq 8192 --gbs "
                                 "1024 --sequence-parallel --pp 1 "
@@ -632,7 +632,7 @@ static void fails(const char *words, const char *varied, int code, const char *p
     ss_request_free(&r);
 }
 
-static void test_errors(void)
+TEST(errors)
 {
     struct ss_sweep vary = {0};
     struct ss_error err;
@@ -655,21 +655,7 @@ static void test_errors(void)
 
 SUITE(search)
 {
-    CU_TestInfo tests[] = {{"one rule book", test_one_rule_book},
-                           {"experts split or whole", test_whole_experts},
-                           {"workers agree", test_workers_agree},
-                           {"words make the job", test_words_make_the_job},
-                           {"what is shared", test_sharing},
-                           {"brief", test_brief},
-                           {"bounds", test_bounds},
-                           {"few", test_few},
-                           {"left out", test_left_out},
-                           {"wanted", test_wanted},
-                           {"the busiest stage", test_busiest},
-                           {"flows of long rings", test_flows_of_long_rings},
-                           {"errors", test_errors},
-                           CU_TEST_INFO_NULL};
     if (suite_stride(argc, argv, 0))
         cases = sizeof bounded / sizeof *bounded;
-    return suite_run("search", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void note(struct world *w, enum ss_find_way way, int number, double secon
 }
 
 /* A bound, then the prediction of what was bounded, then flows of what is doubted; each layout once. */
-static void test_steps(void)
+TEST(steps)
 {
     struct world *w = make();
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 0));
@@ -88,7 +88,7 @@ static void test_steps(void)
 
 /* What the search cannot ask for any more is passed over: beyond what is as fast as the best, where a layout that was seen is as
  * good. */
-static void test_ruled_out(void)
+TEST(ruled_out)
 {
     struct world *w = make();
     w->within = 1.5;
@@ -104,7 +104,7 @@ static void test_ruled_out(void)
 
 /* Of layouts near the limit the fastest alone is told: 1 is likely to be slower than 0 of the batch, whose bound is 5 % below; 2 surely
  * fits. */
-static void test_late(void)
+TEST(late)
 {
     struct world *w = make();
     static const int batch[] = {0};
@@ -121,7 +121,7 @@ static void test_late(void)
 }
 
 /* Stages count twice, chunks once: 4 x 4 x 2, 4 x 4, 1 x 1 x 2, 1; equals in their order. */
-static void test_longest_first(void)
+TEST(longest_first)
 {
     struct world *w = make();
     struct ss_find_cluster *c = &w->cluster;
@@ -152,7 +152,7 @@ static void told(void *ctx, int64_t done, int64_t all)
     seen[1] = all;
 }
 
-static void test_told(void)
+TEST(told)
 {
     struct world *w = make();
     int64_t seen[2] = {0};
@@ -182,7 +182,7 @@ static struct world *make_waiting(void)
 
 /* Who has nothing else to do begins with what waits, step by step, until it is beaten for certain: layout 0 is at first seen with a time
  * that flows double. */
-static void test_waiting(void)
+TEST(waiting)
 {
     struct world *w = make_waiting();
     note(w, SS_FIND_PREDICT, 0, 1, 1);
@@ -198,7 +198,7 @@ static void test_waiting(void)
 }
 
 /* Layouts in shards that wait come first, for their flows take longest; then the others in their order. */
-static void test_waiting_in_shards(void)
+TEST(waiting_in_shards)
 {
     struct world *w = make_waiting();
     w->cluster.naxes = 1;
@@ -211,27 +211,11 @@ static void test_waiting_in_shards(void)
 }
 
 /* No more than so many of them, for few are asked for. */
-static void test_few_waiting(void)
+TEST(few_waiting)
 {
     struct world *w = make_waiting();
     w->x.ahead.nmaybe = SS_FIND_MAYBE - 1;
     CU_ASSERT_EQUAL(next(w, -1), item(SS_FIND_TIGHTEN, 2));
     CU_ASSERT_EQUAL(next(w, -1), -1);
     free(w);
-}
-
-SUITE(search_ahead)
-{
-    (void)argc;
-    (void)argv;
-    CU_TestInfo tests[] = {{"steps of a layout", test_steps},
-                           {"what cannot win", test_ruled_out},
-                           {"what is late", test_late},
-                           {"the longest first", test_longest_first},
-                           {"what is told", test_told},
-                           {"what waits", test_waiting},
-                           {"what waits in shards", test_waiting_in_shards},
-                           {"few of what waits", test_few_waiting},
-                           CU_TEST_INFO_NULL};
-    return suite_run("search_ahead", NULL, NULL, tests);
 }

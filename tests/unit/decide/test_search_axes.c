@@ -77,7 +77,7 @@ static double against_all(const char *words)
     return gain;
 }
 
-static void test_sets(void)
+TEST(sets)
 {
     CU_ASSERT(
         against_all("--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 16 --mbs 1 --cp 1 "
@@ -88,7 +88,7 @@ static void test_sets(void)
 }
 
 /* The words of a point make its job: run alone it takes as long. */
-static void test_words(void)
+TEST(words)
 {
     static const char job[] =
         "--platform h100 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 32 --mbs 1 "
@@ -116,7 +116,7 @@ static void test_words(void)
 }
 
 /* --axes switches leaves the job's layout. */
-static void test_switches_alone(void)
+TEST(switches_alone)
 {
     struct ss_find_result *f =
         search("--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 32 --mbs 1 "
@@ -132,7 +132,7 @@ static void test_switches_alone(void)
 }
 
 /* A degree that is given asks for what one that is varied asks for. */
-static void test_given_or_varied(void)
+TEST(given_or_varied)
 {
     static const char job[] =
         "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --mbs 1 --cp 1 "
@@ -164,7 +164,7 @@ static void test_given_or_varied(void)
 }
 
 /* A switch beats no flag of the job, and none that is varied. */
-static void test_said(void)
+TEST(said)
 {
     static const char job[] =
         "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 32 --mbs 1 --cp 1 "
@@ -185,7 +185,7 @@ static void test_said(void)
 }
 
 /* What the recipe of the stack's release switches on is on, and the words that are found leave the recipe out where nobody did. */
-static void test_recipe(void)
+TEST(recipe)
 {
     static const char job[] =
         "--platform h100 --nodes 2 --model qwen3-30b-a3b --seq 4096 --gbs 32 --mbs 1 --cp 1 --tp 1 "
@@ -210,7 +210,7 @@ static void test_recipe(void)
 
 /* A search tries nothing that the framework of the stack does not have: no virtual stages, no shards of parameters, no overlap, no
  * words for a split of layers, which this framework splits itself. 6 layers are no multiple of 4 stages. */
-static void test_framework(void)
+TEST(framework)
 {
     static const char *const none[] = {"--vp 2",    "--fsdp full",    "--overlap",    "--cuda-graph",
                                        "selective", "--decoder-last", "--account-for"};
@@ -232,14 +232,6 @@ static void test_framework(void)
 
 SUITE(search_axes)
 {
-    CU_TestInfo tests[] = {{"all sets", test_sets},
-                           {"words make the job", test_words},
-                           {"switches alone", test_switches_alone},
-                           {"what the job says", test_said},
-                           {"the recipe's", test_recipe},
-                           {"given or varied", test_given_or_varied},
-                           {"what the framework has", test_framework},
-                           CU_TEST_INFO_NULL};
     stride = suite_stride(argc, argv, 3);
-    return suite_run("search_axes", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void finds(int first, int most, struct ladder l, int layers, int outcome,
     }
 }
 
-static void test_fewest(void)
+TEST(fewest)
 {
     finds(1, 20, (struct ladder){.fits = 1, .near = 1}, 1, SS_OUTCOME_FITS, 1);
     finds(3, 20, (struct ladder){.fits = 4, .near = 1}, 4, SS_OUTCOME_FITS, 2);
@@ -77,7 +77,7 @@ static void test_fewest(void)
 }
 
 /* Where nothing fits, any number of layers tells so. */
-static void test_none_fits(void)
+TEST(none_fits)
 {
     struct ss_find_leaf leaf = {.at = {[SS_FIND_BLOCK_LAYERS] = 2}};
     struct ss_find_point p = {0};
@@ -145,7 +145,7 @@ static void between(const char *words, int exact)
     ss_scenario_free(s);
 }
 
-static void test_between(void)
+TEST(between)
 {
     between("--platform h800 --nodes 4 --model llama3.1-70b --bf16 --seq 4096 --gbs 64 --mbs 1 --tp 4 --pp 4 "
             "--sequence-parallel",
@@ -209,7 +209,7 @@ static void wins(const char *words, int layers)
     ss_find_free(some);
 }
 
-static void test_wins(void)
+TEST(wins)
 {
     wins("--platform h100 --nodes 1024 --model llama3.1-405b --bf16 --seq 8192 --gbs 2048 --mbs 1 --tp 8 "
          "--cp 1 "
@@ -221,7 +221,7 @@ static void test_wins(void)
 }
 
 /* A layout that fits without recompute has none: no point with some layers says the same again. */
-static void test_once(void)
+TEST(once)
 {
     struct ss_find_result *f =
         search("--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --gbs 32 --mbs 1 --cp 1", 0);
@@ -233,17 +233,4 @@ static void test_once(void)
                       a->tp != b->tp || a->pp != b->pp || a->chunks != b->chunks || a->fsdp != b->fsdp);
         }
     ss_find_free(f);
-}
-
-SUITE(search_block)
-{
-    CU_TestInfo tests[] = {{"the fewest layers", test_fewest},
-                           {"none fits", test_none_fits},
-                           {"bounds between none and all", test_between},
-                           {"winners", test_wins},
-                           {"equal layouts once", test_once},
-                           CU_TEST_INFO_NULL};
-    (void)argc;
-    (void)argv;
-    return suite_run("search_block", NULL, NULL, tests);
 }

@@ -46,7 +46,7 @@ static const struct ss_find_point *best_of(const struct ss_find_result *f)
 
 static size_t stride = 1;
 
-static void test_8b(void)
+TEST(8b)
 {
     static const char *const jobs[] = {
         "--platform h800 --nodes 4 --model llama3.1-8b --bf16",
@@ -66,7 +66,7 @@ static void test_8b(void)
 
 /* The layout that was measured as the fastest is at most a tenth slower than the best; docs/guide/study-ranking.md holds it against the
  * band. */
-static void test_70b(void)
+TEST(70b)
 {
     struct ss_find_result *f =
         search("--platform h800 --nodes 8 --model llama3.1-70b --bf16 --fp8-format hybrid "
@@ -115,7 +115,7 @@ static int same_but_recompute(const struct ss_find_point *a, const struct ss_fin
            a->fsdp == b->fsdp && a->micro_batch == b->micro_batch;
 }
 
-static void test_recompute_and_micro_batch(void)
+TEST(recompute_and_micro_batch)
 {
     struct ss_find_result *f = search("--platform h800 --nodes 4 --model llama3.1-8b --bf16",
                                       stride > 1 ? "mbs=1,2,4,8 vp=1" : "mbs=1,2,4,8 vp=1,2,4", 1);
@@ -144,7 +144,7 @@ static void test_recompute_and_micro_batch(void)
     "--recompute full"
 
 /* 27 layers on 8 stages are 3 on each of 7 and 6 on the last: tried too where neither --pp nor --vp is free. */
-static void test_uneven_layers(void)
+TEST(uneven_layers)
 {
     struct ss_find_result *f = search(MIXTURE, "ep=8", 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(best_of(f)->flags, "--decoder-last-pipeline-num-layers 6"));
@@ -152,7 +152,7 @@ static void test_uneven_layers(void)
 }
 
 /* 28 of them, with the loss, are on 8 stages in no way: that is to blame, not the ep that the search tries. */
-static void test_blame(void)
+TEST(blame)
 {
     static char text[] = MIXTURE " --account-for-loss-in-pipeline-split --seq 4096 --gbs 128";
     struct ss_find_options o = {0};
@@ -170,7 +170,7 @@ static void test_blame(void)
 
 /* An iteration of four times the tokens takes longer and is not beaten by that: each batch has the front that it has alone, which
  * has its fastest. Cards and precisions train the same model on the same tokens, and share one. */
-static void test_equal_work(void)
+TEST(equal_work)
 {
     static const char job[] = "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --cp 1";
     struct ss_find_result *both = search(job, "gbs=256,1024 mbs=1,2", 0),
@@ -218,7 +218,7 @@ static void check_run(const char *text, int nodes, const char *said)
 }
 
 /* GPUs are nodes here as in a run: whole ones of eight, or a part of one; of --nodes and --gpus the later word counts. */
-static void test_gpus(void)
+TEST(gpus)
 {
     static const struct {
         const char *words;
@@ -243,7 +243,7 @@ static void test_gpus(void)
 
 /* 15,120 has 80 divisors and 10,080 has 70 up to 4,096: an axis has room for 64, the smallest micro batches; of context ranks for those
  * that divide half of 8,192 tokens, 1 to 32. */
-static void test_many_values(void)
+TEST(many_values)
 {
     static const struct {
         const char *varied;
@@ -259,7 +259,7 @@ static void test_many_values(void)
     }
 }
 
-static void test_like_best(void)
+TEST(like_best)
 {
     static const char job[] = "--platform h100 --model llama3.1-8b --bf16 --cp 1";
     struct ss_find_result *all = search(job, "nodes=2", 1),
@@ -276,16 +276,6 @@ static void test_like_best(void)
 
 SUITE(search_rules)
 {
-    CU_TestInfo tests[] = {{"8B wants little parallelism and small TP", test_8b},
-                           {"70B: the layout measured best is near the best", test_70b},
-                           {"recompute for memory alone, micro batch last", test_recompute_and_micro_batch},
-                           {"uneven layers", test_uneven_layers},
-                           {"equal work", test_equal_work},
-                           {"GPUs in place of nodes", test_gpus},
-                           {"more values than an axis has room for", test_many_values},
-                           {"what the error does not tell apart", test_like_best},
-                           {"what is to blame", test_blame},
-                           CU_TEST_INFO_NULL};
     stride = suite_stride(argc, argv, 2);
-    return suite_run("search rules", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

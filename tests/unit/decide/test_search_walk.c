@@ -46,7 +46,7 @@ static int same(const struct ss_find_space *a, const struct ss_find_space *b)
 
 /* With eight workers the slowest has its share, and at most one piece more, behind what the first process does alone: 85 % of
  * eight workers are at work. */
-static void test_shares(void)
+TEST(shares)
 {
     static const char *const jobs[] = {
         "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --recompute none",
@@ -80,7 +80,7 @@ static int same_layers(const struct ss_find_cluster *c, const struct ss_find_lea
 }
 
 /* The bound by layers of another layout is never above a layout's own, and often near. Racks of 72 GPUs hold groups of experts that begin anywhere. */
-static void test_layers(void)
+TEST(layers)
 {
     static const struct {
         const char *job;
@@ -138,7 +138,5 @@ static int unload(void)
 
 SUITE(search_walk)
 {
-    CU_TestInfo tests[] = {
-        {"shares of the work", test_shares}, {"layers of other stages", test_layers}, CU_TEST_INFO_NULL};
-    return suite_run("search_walk", load, unload, tests);
+    return suite_file(argv[0], load, unload);
 }

@@ -54,7 +54,7 @@ static double together(const char *first, const char *second, int times, double 
     return seconds;
 }
 
-static void test_by_hand(void)
+TEST(by_hand)
 {
     /* 1 s of compute, then each gets half of the link: 2 s; four times */
     CU_ASSERT_DOUBLE_EQUAL(together("wire", "wire", 4, 0), 4 * 3.0, 1e-8);
@@ -65,7 +65,7 @@ static void test_by_hand(void)
     CU_ASSERT_DOUBLE_EQUAL(together("wire", "wire", 1, 0.5), 3, 1e-8);
 }
 
-static void test_width(void)
+TEST(width)
 {
     struct ss_program *a = by_hand("wire", "10Bps"), *b = by_hand("wire", "20Bps"), *both = NULL;
     const struct ss_program_part parts[] = {{a, 1, 0, "1"}, {b, 1, 0, "2"}};
@@ -149,7 +149,7 @@ static void share_equal(const char *a, const char *b)
 }
 
 /* Two equal jobs at once on uplinks that hold both back get half of them: what they move takes twice as long. */
-static void test_saturated(void)
+TEST(saturated)
 {
     /* half of a NIC, which holds back each job alone too */
     share_equal(DENSE LEAVES "--on-nodes 0,2 --cluster-nodes 4", DENSE LEAVES "--on-nodes 1,3");
@@ -159,7 +159,7 @@ static void test_saturated(void)
 }
 
 /* Jobs that share nothing are as if alone: on leaves of their own, and on one leaf as wide as its nodes. */
-static void test_apart(void)
+TEST(apart)
 {
     static const char *const pairs[][2] = {
         {DENSE LEAVES "--on-nodes 0-1 --cluster-nodes 4", DENSE LEAVES "--gbs 32 --on-nodes 2-3"},
@@ -182,7 +182,7 @@ static void test_apart(void)
 }
 
 /* A job alone in a part of a larger cluster is the job by itself; what is refused. */
-static void test_place(void)
+TEST(place)
 {
     struct ss_scenario *s[2] = {make(DENSE, "--nodes 2"), make(DENSE, "--on-nodes 3,5 --cluster-nodes 9")};
     struct ss_summary u[2];
@@ -205,12 +205,4 @@ static void test_place(void)
                           1, &x, &err),
                     SS_ERR_CONFIG);
     CU_ASSERT(strstr(err.message, "a is on h800 with 8 GPUs a node, b on h100 with 8") != NULL);
-}
-
-SUITE(sharing)
-{
-    CU_TestInfo tests[] = {{"by hand", test_by_hand}, {"width", test_width}, {"saturated", test_saturated},
-                           {"apart", test_apart},     {"place", test_place}, CU_TEST_INFO_NULL};
-
-    return suite_run("sharing", NULL, NULL, tests);
 }

@@ -60,7 +60,7 @@ static double number(const json_t *at, const char *path)
 /* ---- explain ---- */
 
 /* Each term in ms and each slope under its own key. */
-static void test_explanation(void)
+TEST(explanation)
 {
     struct ss_explanation x = {.side = {.summary = {.iteration_s = 2}, .critical_stage = 3}, .runs = 41};
     const struct ss_run run = {0};
@@ -90,7 +90,7 @@ static void test_explanation(void)
 
 /* ---- a real iteration beside the predicted one ---- */
 
-static void test_measured(void)
+TEST(measured)
 {
     struct ss_measured x = {.run = "run.json",
                             .file = "trace.json",
@@ -132,7 +132,7 @@ static void test_measured(void)
 
 /* ---- search ---- */
 
-static void test_search_json(void)
+TEST(search_json)
 {
     struct ss_find_group group = {.nodes = 3,
                                   .gpus = 24,
@@ -167,7 +167,7 @@ static void test_search_json(void)
 
 /* One layout alone has 4 % of its time at both sides: it stands in the middle of 860 px behind 70. Its 42 GiB are half of the 84 that
  * are drawn, 5 % beyond the card's 80: the middle of 200 px below 118. */
-static void test_search_picture(void)
+TEST(search_picture)
 {
     struct ss_find_point points[2] = {{.tp = 8}, {.tp = 4, .group = 1}};
     struct ss_find_group groups[2] = {{.nodes = 1, .gpus = 8, .flags = "--nodes 1", .best = 0, .near = -1},
@@ -198,7 +198,7 @@ static void test_search_picture(void)
 
 /* ---- jobs beside each other ---- */
 
-static void test_sharing(void)
+TEST(sharing)
 {
     struct ss_sharing x = {
         .n = 2,
@@ -235,14 +235,4 @@ static void test_sharing(void)
     HAS(text, "They share 1 link. Used most: leaf0.up, 25.0 GB/s, to 75.0 % on average:\n   50.0 % by a\n   "
               "25.0 % by b\n");
     free(text);
-}
-
-SUITE(written)
-{
-    CU_TestInfo tests[] = {
-        {"explanation", test_explanation},        {"a measured iteration", test_measured},
-        {"search as JSON", test_search_json},     {"picture of a search", test_search_picture},
-        {"jobs beside each other", test_sharing}, CU_TEST_INFO_NULL};
-
-    return suite_run("written", NULL, NULL, tests);
 }

@@ -16,7 +16,7 @@
 #define STAGE3 "{\"zero_optimization\": {\"stage\": 3,\n"
 
 /* Every key of DeepSpeed 0.19.6 stands in the file with its default; the stage alone differs here. */
-static void test_defaults(void)
+TEST(defaults)
 {
     static const char *const words[] = {
         ZERO FP32,
@@ -41,7 +41,7 @@ static void test_defaults(void)
 }
 
 /* offload_param and NVMe, under the names of today and of 2020, of DeepSpeed's file and of accelerate's. */
-static void test_offload(void)
+TEST(offload)
 {
     static const struct {
         const char *text, *words, *note;
@@ -101,7 +101,7 @@ static void test_offload(void)
 
 #define BF16 "{\"zero_optimization\": {\"stage\": 1}, \"bf16\": {\"enabled\": true},\n"
 
-static void test_values(void)
+TEST(values)
 {
     static const struct text_row rows[] = {
         {BF16 "\"communication_data_type\": \"bf16\", \"gradient_allreduce_op\": \"sum\"}",
@@ -131,7 +131,7 @@ static void test_values(void)
 }
 
 /* FSDP2's gather in fp8, which LLaMA-Factory takes for fp8 itself, too. */
-static void test_fp8_gather(void)
+TEST(fp8_gather)
 {
     static const char *const texts[] = {
         "distributed_type: FSDP\nmixed_precision: fp8\nfsdp_config: {fsdp_version: 2}\n"
@@ -153,7 +153,7 @@ static void test_fp8_gather(void)
 }
 
 /* Files of published checkouts that are not there, which DeepSpeed or accelerate would read. */
-static void test_known(void)
+TEST(known)
 {
 #define ACCELERATE(file)                                                                                     \
     "accelerate launch --config_file ../" file " train.py --model_name_or_path Qwen/Qwen3-4B\n"
@@ -198,16 +198,4 @@ static void test_known(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, refused[i][1]));
         ss_request_free(&r);
     }
-}
-
-SUITE(deepspeed)
-{
-    CU_TestInfo tests[] = {{"all keys at their defaults", test_defaults},
-                           {"values", test_values},
-                           {"offload", test_offload},
-                           {"known files", test_known},
-                           {"gather in fp8", test_fp8_gather},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("deepspeed", NULL, NULL, tests);
 }

@@ -82,7 +82,7 @@ static const char llama2[] = "defaults:\n"
                              "  my_own: 3\n"
                              "  optim: {name: distributed_fused_adam, overlap_grad_sync: true}\n";
 
-static void test_nemo(void)
+TEST(nemo)
 {
     struct ss_request r;
     char *words = words_of(llama2, &r);
@@ -115,7 +115,7 @@ static void test_nemo(void)
     "trainer: {precision: bf16}\nmodel: {micro_batch_size: 1, encoder_seq_length: 8, " more "}\n"
 #define WORDS(more)                                                                                          \
     "--stack nemo-24.03 --bf16 --micro-batch-size 1 --seq-length 8 " more "--set ss.default.fp32_params=1"
-static void test_nemo_by_name(void)
+TEST(nemo_by_name)
 {
     check(NEMO("transformer_engine: true, fp8: true, fp8_hybrid: true, fp8_params: true"),
           WORDS("") " --fp8-format hybrid --fp8-param-gather");
@@ -151,7 +151,7 @@ static void test_nemo_by_name(void)
 /* ---- Megatron-LM's own YAML ---- */
 
 /* As NVIDIA/Megatron-LM@9ad1a56f82:examples/gpt3/gpt_config.yaml is built. */
-static void test_yaml_cfg(void)
+TEST(yaml_cfg)
 {
     check("language_model:\n"
           "  num_layers: 24\n"
@@ -196,7 +196,7 @@ static void test_yaml_cfg(void)
 }
 
 /* As NVIDIA/Megatron-LM@d98e8a64dd:tests/functional_tests/test_cases/moe and yanring/Megatron-MoE-ModelZoo have them. */
-static void test_model_args(void)
+TEST(model_args)
 {
     check("ENV_VARS: {CUDA_DEVICE_MAX_CONNECTIONS: 1}\n"
           "MODEL_ARGS:\n"
@@ -210,7 +210,7 @@ static void test_model_args(void)
           "--cp-comm-type p2p");
 }
 
-static void test_dumped_arguments(void)
+TEST(dumped_arguments)
 {
     check("num_layers: 4\nhidden_size: 8\ntensor_model_parallel_size: 1\nmicro_batch_size: 1\nbf16: true\n"
           "add_bias_linear: false\nswiglu: true\nnum_experts: null\nmoe_router_topk: 2\n"
@@ -239,7 +239,7 @@ static void test_dumped_arguments(void)
     "--vocab-size 128256 " words
 
 /* As scripts/performance/dump_perf_configs.py of NVIDIA-NeMo/Megatron-Bridge@067f987 writes a recipe. */
-static void test_bridge(void)
+TEST(bridge)
 {
     check(
         BRIDGE(
@@ -288,7 +288,7 @@ static void test_bridge(void)
 }
 
 /* Sections beside the model's: switches that count, and names that are not known. */
-static void test_bridge_sections(void)
+TEST(bridge_sections)
 {
     struct ss_request r;
 
@@ -355,7 +355,7 @@ static void test_bridge_sections(void)
     "lr: 1e-4, use_distributed_optimizer: true}}\n"
 
 /* As nemo.collections.llm.recipes.llama3_8b of NVIDIA/NeMo@v2.3.0 resolves, in performance mode. */
-static void test_nemo2(void)
+TEST(nemo2)
 {
     check(NEMO2("    _target_: nemo.collections.llm.gpt.model.llama.Llama31Config8B\n"
                 "    cross_entropy_fusion_impl: te\n    enable_cuda_graph: false\n"),
@@ -381,7 +381,7 @@ static void test_nemo2(void)
 #define NEMO2_WORDS "--stack nemo-25.03 --model llama3.1-405b --nodes 64 --gpus-per-node 8"
 
 /* The strategy's fields, of which NeMo makes those of the model. */
-static void test_nemo2_strategy(void)
+TEST(nemo2_strategy)
 {
     struct ss_request r;
 
@@ -456,21 +456,4 @@ static void test_nemo2_strategy(void)
                            "trainer.strategy.ddp.bucket_sizes (line 12)");
     free(words);
     ss_request_free(&r);
-}
-
-SUITE(foreign)
-{
-    CU_TestInfo tests[] = {
-        {"NeMo", test_nemo},
-        {"NeMo by name", test_nemo_by_name},
-        {"YAML of Megatron-LM", test_yaml_cfg},
-        {"arguments of a test case", test_model_args},
-        {"dumped arguments", test_dumped_arguments},
-        {"Megatron-Bridge", test_bridge},
-        {"Megatron-Bridge's sections", test_bridge_sections},
-        {"NeMo 2", test_nemo2},
-        {"NeMo 2's strategy", test_nemo2_strategy},
-        CU_TEST_INFO_NULL,
-    };
-    return suite_run("foreign", NULL, NULL, tests);
 }

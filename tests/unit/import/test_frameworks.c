@@ -25,7 +25,7 @@ static void check_all(const struct import_row *rows, size_t n)
 }
 
 /* The words of each file stand together, in the order in which the files say something first. */
-static void test_axolotl(void)
+TEST(axolotl)
 {
     static const struct import_row rows[] = {
         {"axolotl/full.yaml",
@@ -51,7 +51,7 @@ static void test_axolotl(void)
     check_all(rows, SS_ARRAY_LEN(rows));
 }
 
-static void test_factory_v1(void)
+TEST(factory_v1)
 {
     static const struct import_row rows[] = {
         {"llamafactory-v1/fsdp2.yaml",
@@ -71,7 +71,7 @@ static void test_factory_v1(void)
     check_all(rows, SS_ARRAY_LEN(rows));
 }
 
-static void test_trl(void)
+TEST(trl)
 {
     static const struct import_row rows[] = {
         {"trl/sft.yaml",
@@ -93,7 +93,7 @@ static void test_trl(void)
 
 /* Stages of the second are those that the published runs of this model say; 4 x 2048^2 + 3 x 2048 x 8192 of a layer are a quarter of
  * the output layer's 2048 x 131072, so that a stage ends behind the layer that passes a quarter of 20. */
-static void test_nanotron(void)
+TEST(nanotron)
 {
 #define MODEL(mode)                                                                                          \
     "--tp 2 --pp 4 --pipeline-model-parallel-layout 'Et*6|t*5|t*5|L' " mode "--seq 4096 --mbs 1 "            \
@@ -124,7 +124,7 @@ static void test_nanotron(void)
     "--untie-embeddings-and-output-weights --attention-backend flash " end
 
 /* A layer of 4 x 64^2 + 3 x 64^2 is seven output layers of 64^2: of 22 the second layer passes 11. */
-static void test_nanotron_texts(void)
+TEST(nanotron_texts)
 {
     static const struct text_row rows[] = {
         {NANO "}\n", NANOED("'Et*2|t*1L'", "", "--overlap-grad-reduce --set ss.optimizer.model_type=1")},
@@ -150,7 +150,7 @@ static void test_nanotron_texts(void)
         check_refused(&refused[i], "job.yaml");
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct refused_row rows[] = {
         {"base_model: a\nadapter: qlora\n", SS_ERR_UNSUPPORTED, 2, "LoRA"},
@@ -183,7 +183,7 @@ static void test_refused(void)
 }
 
 /* 8/3 of 1024 is 2730, 1.3 times that 3549, of which 3584 is the next multiple of 512. */
-static void test_flagscale(void)
+TEST(flagscale)
 {
     static const struct import_row rows[] = {
         {"flagscale/small.yaml",
@@ -199,18 +199,4 @@ static void test_flagscale(void)
     };
 
     check_all(rows, SS_ARRAY_LEN(rows));
-}
-
-SUITE(frameworks)
-{
-    CU_TestInfo tests[] = {{"Axolotl", test_axolotl},
-                           {"LLaMA-Factory v1", test_factory_v1},
-                           {"TRL", test_trl},
-                           {"nanotron", test_nanotron},
-                           {"FlagScale", test_flagscale},
-                           {"nanotron's stages", test_nanotron_texts},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("frameworks", NULL, NULL, tests);
 }

@@ -10,7 +10,7 @@
     "ss.fused.cross_entropy=0 "                                                                              \
     "--set ss.loss.peak_bytes=14 --set ss.fused.elementwise="
 
-static void test_files(void)
+TEST(files)
 {
     static const struct import_row rows[] = {
         /* "auto" buckets are the model's width squared: 2560 x 2560 */
@@ -82,7 +82,7 @@ static void test_files(void)
     "--mbs 8 --bf16 --recompute " recompute " --attention-backend auto " PLAIN "0"
 
 /* Either switch asks for recompute; FSDP2 knows no strategy but reshard_after_forward. */
-static void test_fsdp(void)
+TEST(fsdp)
 {
     static const struct text_row rows[] = {
         {TRAINER "fsdp: full_shard\nfsdp_config: {version: 1, reshard_after_forward: false}\n",
@@ -127,7 +127,7 @@ static void test_fsdp(void)
 }
 
 /* Megatron's own words stand as they are, behind what DeepSpeed's file says. */
-static void test_megatron(void)
+TEST(megatron)
 {
     static const struct import_row rows[] = {
         {"deepspeed/llama2.txt",
@@ -165,7 +165,7 @@ static void test_megatron(void)
 #define FACTORY                                                                                              \
     "model_name_or_path: Qwen/Qwen3-4B\nfinetuning_type: full\nstage: sft\nbf16: true\n" /* 4 lines */
 
-static void test_refused_factory(void)
+TEST(refused_factory)
 {
     static const struct refused_row rows[] = {
         {"model_name_or_path: a\nstage: sft\nfinetuning_type: lora\n", SS_ERR_UNSUPPORTED, 3,
@@ -210,7 +210,7 @@ static void test_refused_factory(void)
         check_refused(&rows[i], "job.yaml");
 }
 
-static void test_refused_accelerate(void)
+TEST(refused_accelerate)
 {
     static const struct refused_row rows[] = {
         {"distributed_type: XLA\n", SS_ERR_UNSUPPORTED, 1, "XLA is no training on GPUs"},
@@ -235,7 +235,7 @@ static void test_refused_accelerate(void)
         check_refused(&rows[i], "accelerate.yaml");
 }
 
-static void test_refused_commands(void)
+TEST(refused_commands)
 {
     static const struct refused_row rows[] = {
         {"torchrun a.py --model_name_or_path x --use_peft\n", SS_ERR_UNSUPPORTED, 1, "LoRA"},
@@ -262,7 +262,7 @@ static void test_refused_commands(void)
 }
 
 /* Names of the hub are names of workloads/models. */
-static void test_names(void)
+TEST(names)
 {
     static const char *const rows[][2] = {
         {"meta-llama/Meta-Llama-3-8B-Instruct", "Llama-3-8B"},
@@ -295,7 +295,7 @@ static void test_names(void)
 }
 
 /* PyTorch takes its own choice, which the stack knows by card, unless a release of FlashAttention is asked for by name. */
-static void test_attention(void)
+TEST(attention)
 {
     static const char *const rows[][3] = {
         {"sdpa", "auto", NULL},
@@ -318,19 +318,4 @@ static void test_attention(void)
         CU_ASSERT_EQUAL(has_note(&r, rows[i][2] ? rows[i][2] : "costs what"), rows[i][2] != NULL);
         ss_request_free(&r);
     }
-}
-
-SUITE(huggingface)
-{
-    CU_TestInfo tests[] = {{"files and commands", test_files},
-                           {"Megatron-DeepSpeed", test_megatron},
-                           {"FSDP", test_fsdp},
-                           {"LLaMA-Factory: refused", test_refused_factory},
-                           {"accelerate: refused", test_refused_accelerate},
-                           {"commands: refused", test_refused_commands},
-                           {"names of models", test_names},
-                           {"attention", test_attention},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("huggingface", NULL, NULL, tests);
 }

@@ -24,7 +24,7 @@ static void has(const struct ss_tree *tree, const char *path, const char *text)
     CU_ASSERT(ss_tree_is(node, text));
 }
 
-static void test_overrides_and_interpolations(void)
+TEST(overrides_and_interpolations)
 {
     static const char *const words[] = {"a.b=2",  "+a.new.x=[1,2]", "++a.b=4",
                                         "~a.c.0", "++q='null'",     "k.z=${a.b}"};
@@ -68,7 +68,7 @@ static void test_overrides_and_interpolations(void)
 }
 
 /* A text in which each name stands for two of the next: it may not take 2^40 steps, nor bytes. */
-static void test_doubling_ends(void)
+TEST(doubling_ends)
 {
     char text[2048] = "", *at = text;
     struct ss_tree *tree;
@@ -112,7 +112,7 @@ static int read_script(struct ss_request *r, const char *path, struct ss_error *
     return ss_request_read(r, SS_ARRAY_LEN(argv), (char **)argv, err);
 }
 
-static void test_shipped_base(void)
+TEST(shipped_base)
 {
     struct ss_request r;
     char text[2048];
@@ -141,7 +141,7 @@ static void test_shipped_base(void)
 }
 
 /* What the overrides become stands behind the command's own flags, in one place with them, and beats them there. */
-static void test_flags_beside_overrides(void)
+TEST(flags_beside_overrides)
 {
     const char *const argv[] = {"--config-path=/nowhere/conf", "--config-name=megatron_llama_config-13b",
                                 "model.micro_batch_size=2", "--micro-batch-size", "4"};
@@ -159,7 +159,7 @@ static void test_flags_beside_overrides(void)
 }
 
 /* With the base that its table's row tells, the script is that row. */
-static void test_script_is_its_row(void)
+TEST(script_is_its_row)
 {
     struct ss_request r;
     struct ss_table *table;
@@ -207,7 +207,7 @@ static void test_script_is_its_row(void)
     ss_request_free(&r);
 }
 
-static void test_sniff(void)
+TEST(sniff)
 {
     static const char *const yes[] = {"trainer:\n", "# x\n\n---\na: 1", "\"a\": 1", "a_b.c-d: 1"};
     static const char *const no[] = {"--tp 4", "torchrun x.py",   "a:b",        "",
@@ -216,18 +216,4 @@ static void test_sniff(void)
         CU_ASSERT(ss_foreign_sniff(yes[i], strlen(yes[i])));
     for (size_t i = 0; i < SS_ARRAY_LEN(no); i++)
         CU_ASSERT_FALSE(ss_foreign_sniff(no[i], strlen(no[i])));
-}
-
-SUITE(hydra)
-{
-    CU_TestInfo tests[] = {
-        {"overrides and interpolations", test_overrides_and_interpolations},
-        {"doubling ends", test_doubling_ends},
-        {"shipped base", test_shipped_base},
-        {"flags beside overrides", test_flags_beside_overrides},
-        {"script is its row", test_script_is_its_row},
-        {"sniff", test_sniff},
-        CU_TEST_INFO_NULL,
-    };
-    return suite_run("hydra", NULL, NULL, tests);
 }

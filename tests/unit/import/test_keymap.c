@@ -88,7 +88,7 @@ static const char *map(const char *text, int *rc)
     return out;
 }
 
-static void test_rows(void)
+TEST(rows)
 {
     static const struct {
         const char *text;
@@ -151,7 +151,7 @@ static void test_rows(void)
 }
 
 /* Rows that are strict: a key without a row is an error; what becomes nothing is told in the order of the configuration. */
-static void test_strict(void)
+TEST(strict)
 {
     static const char strict[] =
         "rest refused\na none\nb refuse it is not modelled\n[c]\nd part\ne value --e\n";
@@ -187,7 +187,7 @@ static void test_strict(void)
 }
 
 /* A function may ask for keys alone that have rows. */
-static void test_asked_without_row(void)
+TEST(asked_without_row)
 {
     static const char text[] = "a.b|c code\n";
     struct ss_reading r;
@@ -208,7 +208,7 @@ static void test_asked_without_row(void)
     ss_tree_free(tree);
 }
 
-static void test_tables(void)
+TEST(tables)
 {
     static const char text[] = "$t table\n  a b = first one\n  c =\nx none\n";
     struct ss_reading r = {0};
@@ -222,7 +222,7 @@ static void test_tables(void)
 
 /* ---- files ---- */
 
-static void test_errors(void)
+TEST(errors)
 {
     static const struct {
         const char *text;
@@ -273,7 +273,7 @@ static void test_errors(void)
     CU_ASSERT_EQUAL(ss_keymap_parse("include no-such-map\n", 20, "t.map", own, &m, &err), SS_ERR_IO);
 }
 
-static void test_conditions(void)
+TEST(conditions)
 {
     static const char text[] =
         "{a: {t: true, f: false, n: null, z: 0, s: none, w: word, l: [], m: {}, i: 3}, b: 1}";
@@ -363,7 +363,7 @@ static void check_notes(const char *path)
     free(text);
 }
 
-static void test_shipped(void)
+TEST(shipped)
 {
     static const struct {
         const char *name;
@@ -410,19 +410,4 @@ static void test_shipped(void)
         }
         ss_keymap_free(m);
     }
-}
-
-SUITE(keymap)
-{
-    CU_TestInfo tests[] = {
-        {"rows", test_rows},
-        {"strict rows", test_strict},
-        {"a key without a row", test_asked_without_row},
-        {"tables", test_tables},
-        {"errors of a file", test_errors},
-        {"conditions", test_conditions},
-        {"workloads/importers", test_shipped},
-        CU_TEST_INFO_NULL,
-    };
-    return suite_run("keymap", NULL, NULL, tests);
 }

@@ -30,7 +30,7 @@ static int words_of(struct ss_call *call, size_t n, int chosen, struct ss_words 
 }
 
 /* Two jobs, of which the first is started twice: who chooses is told which of how many it is; of one job nothing is said. */
-static void test_several_jobs(void)
+TEST(several_jobs)
 {
     struct ss_call call[] = {{SS_CALL_LAUNCHER, -1, SS_ARRAY_LEN(small), small},
                              {SS_CALL_LAUNCHER, -1, SS_ARRAY_LEN(again), again},
@@ -56,7 +56,7 @@ static void test_several_jobs(void)
 }
 
 /* Where a script writes more than 256 KiB, the last 256 are kept. */
-static void test_end_of_output(void)
+TEST(end_of_output)
 {
     static const char script[] = "seq -f 'line number %.0f' 0 29999\n";
     char path[] = "/tmp/stepsim-launch-XXXXXX", *none[] = {NULL}, *text = NULL;
@@ -87,13 +87,4 @@ static void test_end_of_output(void)
     CU_ASSERT_STRING_EQUAL(calls.output, text + size - (256 << 10));
     free(text);
     ss_calls_free(&calls);
-}
-
-SUITE(launch)
-{
-    CU_TestInfo tests[] = {{"several jobs", test_several_jobs},
-                           {"the end of the output", test_end_of_output},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("launch", NULL, NULL, tests);
 }

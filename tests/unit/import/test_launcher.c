@@ -104,7 +104,7 @@ static void check(const struct row *row, const char *platform, int nodes_of_user
 }
 
 /* A node of h100 has 8 GPUs. */
-static void test_forms(void)
+TEST(forms)
 {
     static const struct row rows[] = {
         /* launchers of a node */
@@ -293,7 +293,7 @@ static void test_forms(void)
 }
 
 /* Cards that the script asks for, and the platform does not have. */
-static void test_cards(void)
+TEST(cards)
 {
     static const struct row rows[] = {
         {"#SBATCH -N 4 --gres=gpu:a100:8\n", "srun python", 4, 8, "--gres gpu:a100:8 asks for A100 cards"},
@@ -318,7 +318,7 @@ static void test_cards(void)
 }
 
 /* A node of gb200 has 4 GPUs. */
-static void test_platform(void)
+TEST(platform)
 {
     static const struct row rows[] = {
         {"", "mpirun -np 64 python", 16, 4, "16 nodes of 4"},
@@ -332,7 +332,7 @@ static void test_platform(void)
 }
 
 /* Which props variables of a launcher set, and which of them are told as not modelled. */
-static void test_variables(void)
+TEST(variables)
 {
     static const struct {
         const char *command, *set, *told; /* NULL: none */
@@ -376,7 +376,7 @@ static void test_variables(void)
 }
 
 /* --nodes of the user beats all of it. */
-static void test_user(void)
+TEST(user)
 {
     static const struct row rows[] = {
         {"", "mpirun -np 64 python", 2, 8, "--nodes 2 of the command line is obeyed"},
@@ -389,13 +389,4 @@ static void test_user(void)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
         check(&rows[i], "h100", 2);
-}
-
-SUITE(launcher)
-{
-    CU_TestInfo tests[] = {{"forms", test_forms},         {"the platform's GPUs", test_platform},
-                           {"cards", test_cards},         {"the user's nodes", test_user},
-                           {"variables", test_variables}, CU_TEST_INFO_NULL};
-
-    return suite_run("launcher", NULL, NULL, tests);
 }

@@ -202,7 +202,7 @@ static void try_folder(const struct source *s, struct counts *c)
     free(files);
 }
 
-static void test_misspelt(void)
+TEST(misspelt)
 {
     static const struct source sources[] = {
         {"import/huggingface", ".yaml", NULL, "huggingface", "accelerate"},
@@ -230,11 +230,4 @@ static void test_misspelt(void)
         CU_ASSERT(c.tried > 6); /* the test reads configurations */
         CU_ASSERT_EQUAL(c.silent, 0);
     }
-}
-
-SUITE(misspelt)
-{
-    CU_TestInfo tests[] = {{"each key", test_misspelt}, CU_TEST_INFO_NULL};
-
-    return suite_run("misspelt", NULL, NULL, tests);
 }

@@ -16,7 +16,7 @@
     "--checkpoint-activations --checkpoint-num-layers 1 "
 #define REST " --hidden-dropout 0 --attention-dropout 0"
 
-static void test_files(void)
+TEST(files)
 {
     static const struct import_row rows[] = {
         {"neox/configs/model.yml", TRAINING MODEL " --vocab-size 50257" REST,
@@ -28,7 +28,7 @@ static void test_files(void)
 }
 
 /* Words of each file are in a place of their own: those of the model first, then what only the command and defaults say. */
-static void test_command(void)
+TEST(command)
 {
     static const struct import_row row = {
         "neox/run.txt",
@@ -50,7 +50,7 @@ static void test_command(void)
     " --num-layers 2 --hidden-size 64 --num-attention-heads 4 " ffn " " more "--vocab-size 50257" REST
 
 /* Widths by hand: 4 x 64; of two thirds of 96 a half; of 100 an even number of 48s; 2.5 x 64. */
-static void test_texts(void)
+TEST(texts)
 {
     static const struct text_row rows[] = {
         {SHAPE, SHAPED("", "--precision fp32", "--ffn-hidden-size 256", "")},
@@ -70,7 +70,7 @@ static void test_texts(void)
         check_text(&rows[i], "job.yml");
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct refused_row rows[] = {
         {SHAPE "attention_config: [[[mamba], 2]]\n", SS_ERR_UNSUPPORTED, 6, "the attention \"mamba\""},
@@ -100,15 +100,4 @@ static void test_refused(void)
         check_refused(&rows[i], "job.yml");
     for (size_t i = 0; i < SS_ARRAY_LEN(commands); i++)
         check_refused(&commands[i], "job.cmd");
-}
-
-SUITE(neox)
-{
-    CU_TestInfo tests[] = {{"files", test_files},
-                           {"deepy.py", test_command},
-                           {"texts", test_texts},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("neox", NULL, NULL, tests);
 }

@@ -24,7 +24,7 @@ static const char *followed(const char *text)
     return out;
 }
 
-static void test_shell(void)
+TEST(shell)
 {
     static const char *const cases[][2] = {
         {"A=4\nrun --tp $A --pp ${A} '$A' \"$A x\" # $A", "run --tp 4 --pp 4 $A 4 x ;"},
@@ -84,7 +84,7 @@ static int paste(const char *text, const char *values, struct ss_error *err)
     "--tensor-model-parallel-size $TP $LOAD $EXTRA\"\necho $CMD\neval $CMD 2>&1 | tee $OUT/log\n"
 
 /* What decides the job and has no value is asked for; a learning rate, a port and a folder are not. */
-static void test_script(void)
+TEST(script)
 {
     CU_ASSERT_EQUAL(paste(SCRIPT, NULL, NULL), SS_OK);
     CU_ASSERT_STRING_EQUAL(missing, "GPUS NNODES");
@@ -95,7 +95,7 @@ static void test_script(void)
                "--tensor-model-parallel-size 4");
 }
 
-static void test_flags(void)
+TEST(flags)
 {
     struct ss_error err = {0};
 
@@ -139,7 +139,7 @@ static void write_job(const char *path)
 }
 
 /* No text reads a file: what is there and what is not are refused alike. */
-static void test_no_file(void)
+TEST(no_file)
 {
     static const char *const texts[] = {
         "--job %s", "--job=%s", "deepspeed --hostfile %s train.py --deepspeed a.json --tp 4 --pp 2 --bf16",
@@ -164,7 +164,7 @@ static void test_no_file(void)
 }
 
 /* A config.json as a word is the model that the file is. */
-static void test_model(void)
+TEST(model)
 {
     CU_ASSERT_EQUAL(paste("{\"model_type\": \"llama\", \"_name_or_path\": \"a/b c\", \"hidden_size\": 64, "
                           "\"num_hidden_layers\": 2,\n"
@@ -177,13 +177,4 @@ static void test_model(void)
         "--model-config "
         "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
         "\"intermediate_size\":256,\"vocab_size\":1000,\"rms_norm_eps\":1e-6}");
-}
-
-SUITE(paste)
-{
-    CU_TestInfo tests[] = {
-        {"shell", test_shell},     {"script", test_script}, {"flags", test_flags},
-        {"no file", test_no_file}, {"model", test_model},   CU_TEST_INFO_NULL,
-    };
-    return suite_run("paste", NULL, NULL, tests);
 }

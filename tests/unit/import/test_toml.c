@@ -33,7 +33,7 @@ static const char text[] = "# a comment\n"
                            "[many.below]\n"
                            "m = 3\n";
 
-static void test_values(void)
+TEST(values)
 {
     static const struct {
         const char *path, *text;
@@ -76,7 +76,7 @@ static void test_values(void)
     ss_tree_free(tree);
 }
 
-static void test_wrong(void)
+TEST(wrong)
 {
     static const struct {
         const char *text;
@@ -128,7 +128,7 @@ static void test_wrong(void)
     }
 }
 
-static void test_zero_byte(void)
+TEST(zero_byte)
 {
     struct ss_tree *tree;
     struct ss_error err = {0};
@@ -138,7 +138,7 @@ static void test_zero_byte(void)
 }
 
 /* Lists that stand beside each other are not deep, however many they are. */
-static void test_beside(void)
+TEST(beside)
 {
     char lists[1024], *at = lists;
     struct ss_tree *tree = NULL;
@@ -148,15 +148,4 @@ static void test_beside(void)
     CU_ASSERT_EQUAL_FATAL(ss_toml_parse(lists, strlen(lists), "a.toml", &tree, NULL), SS_OK);
     CU_ASSERT(ss_tree_is(ss_tree_find(ss_tree_root(tree), "a39.0"), "39"));
     ss_tree_free(tree);
-}
-
-SUITE(toml)
-{
-    CU_TestInfo tests[] = {{"values, with lines", test_values},
-                           {"mistakes, with lines", test_wrong},
-                           {"a zero byte", test_zero_byte},
-                           {"many lists", test_beside},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("toml", NULL, NULL, tests);
 }

@@ -5,7 +5,7 @@
 #include "import_helper.h"
 #include "suite.h"
 
-static void test_files(void)
+TEST(files)
 {
     static const struct import_row rows[] = {
         /* 8 copies, each sharded over a node; every second of 32 layers is recomputed: 16 */
@@ -56,7 +56,7 @@ static void test_files(void)
 }
 
 /* As pytorch/torchtitan@73a0e69:torchtitan/models/deepseek_v3/train_configs say it, in words of today and of 2026. */
-static void test_mixtures(void)
+TEST(mixtures)
 {
     static const struct text_row toml = {
         "[model]\nname = 'deepseek_v3'\nflavor = '16B'\n[training]\nlocal_batch_size = 4\nseq_len = 4096\n"
@@ -84,7 +84,7 @@ static void test_mixtures(void)
 
 /* What a file says of the loss and of graphs: chunks since 27 April 2026, compiled by a component since August 2025, one piece before; a
  * graph where nothing in it waits for the host. */
-static void test_releases(void)
+TEST(releases)
 {
 #define SAVED                                                                                                \
     "{\"model_spec\": {\"name\": \"llama3\", \"flavor\": \"8B\"}, \"activation_checkpoint\": "               \
@@ -132,7 +132,7 @@ static void test_releases(void)
 #define HEAD "[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nseq_len = 4096\n" /* 5 lines */
 #define PARALLEL HEAD "[parallelism]\n"
 
-static void test_refused(void)
+TEST(refused)
 {
     static const struct refused_row rows[] = {
         {"[model]\nname = 'flux'\n[training]\nclassifier_free_guidance_prob = 0.447\n", SS_ERR_UNSUPPORTED, 2,
@@ -168,7 +168,7 @@ static void test_refused(void)
 }
 
 /* Every word has the line of what it comes from. */
-static void test_lines(void)
+TEST(lines)
 {
     static const char text[] = PARALLEL "tensor_parallel_degree = 2\n";
     struct ss_request r;
@@ -184,7 +184,7 @@ static void test_lines(void)
 }
 
 /* A file without headers is none of flags; overrides of Hydra are none of its. */
-static void test_dotted_keys(void)
+TEST(dotted_keys)
 {
     static const char text[] = "# job\ndump_folder = 'out'\nmodel.name = 'llama3'\nmodel.flavor = '8B'\n"
                                "training.seq_len = 4096\nparallelism.tensor_parallel_degree = 2\n"
@@ -209,7 +209,7 @@ static void test_dotted_keys(void)
 }
 
 /* A model that nobody knows leaves --model to the command line. */
-static void test_unknown_model(void)
+TEST(unknown_model)
 {
     static const char text[] = "[model]\nname = 'llama3'\nflavor = '9B'\n[training]\n";
     struct ss_request r;
@@ -228,7 +228,7 @@ static void test_unknown_model(void)
 }
 
 /* Python code is not run: the error says how to write it out. */
-static void test_python(void)
+TEST(python)
 {
     static const char text[] =
         "torchrun --nproc_per_node=8 -m torchtitan.train --module llama3 --config llama3_8b\n";
@@ -243,7 +243,7 @@ static void test_python(void)
 }
 
 /* A log has it behind a prefix, with more lines behind it; lines count as in the log. */
-static void test_log(void)
+TEST(log)
 {
     static const char text[] =
         "[titan] starting\n[titan] Running with configs: {\n\"training\": {\"seq_len\": 4096,\n"
@@ -256,20 +256,4 @@ static void test_log(void)
     CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "log", &err), SS_OK);
     CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--mbs")].line, 4);
     ss_request_free(&r);
-}
-
-SUITE(torchtitan)
-{
-    CU_TestInfo tests[] = {{"files and a command", test_files},
-                           {"mixtures", test_mixtures},
-                           {"releases", test_releases},
-                           {"what is refused, with lines", test_refused},
-                           {"words have lines", test_lines},
-                           {"dotted keys", test_dotted_keys},
-                           {"an unknown model", test_unknown_model},
-                           {"Python is not run", test_python},
-                           {"a log", test_log},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("torchtitan", NULL, NULL, tests);
 }

@@ -43,7 +43,7 @@ static void has(const struct ss_tree *tree, const char *path, const char *text, 
     CU_ASSERT(ss_tree_is(node, text) && node->line == line && !strcmp(node->file, "t.yaml"));
 }
 
-static void test_yaml_and_json_have_lines(void)
+TEST(yaml_and_json_have_lines)
 {
     struct ss_tree *tree = parse("# NeMo\n"
                                  "model:\n"
@@ -80,7 +80,7 @@ static void test_yaml_and_json_have_lines(void)
     ss_tree_free(tree);
 }
 
-static void test_values_by_their_kind(void)
+TEST(values_by_their_kind)
 {
     struct ss_tree *tree = parse("a: null\nb: 'null'\nc: ~\nd:\ne: on\nf: 'true'\ng: False\nh: 1e6\ni: 0x10\n"
                                  "j: 2.5\nk: '16'\nl: [1]\nm: 9e99\nn: -3\n");
@@ -109,7 +109,7 @@ static void test_values_by_their_kind(void)
     ss_tree_free(tree);
 }
 
-static void test_aliases_are_copies(void)
+TEST(aliases_are_copies)
 {
     struct ss_tree *tree = parse("base: &b {x: 1, y: [2]}\n"
                                  "one: *b\n"
@@ -139,7 +139,7 @@ static char *repeat(const char *open, size_t n)
     return text;
 }
 
-static void test_limits(void)
+TEST(limits)
 {
     char *text = repeat("[", 100);
     refuse(text, 100, 1, "nested deeper than 64 levels");
@@ -171,7 +171,7 @@ static void test_limits(void)
     refuse(laughs, strlen(laughs), 1, "aliases counted each time");
 }
 
-static void test_what_is_wrong_has_its_line(void)
+TEST(what_is_wrong_has_its_line)
 {
     refuse("a: 1\nb: 2\na: 3\n", 15, 3, "\"a\" is there twice: line 1 has it");
     refuse("a: 1\nb: [1, 2\nc: 3\n", 19, 3, "neither YAML nor JSON");
@@ -184,7 +184,7 @@ static void test_what_is_wrong_has_its_line(void)
     refuse("a: 1\nb: \xff\n", 10, 2, "neither YAML nor JSON");
 }
 
-static void test_unread_is_told(void)
+TEST(unread_is_told)
 {
     struct ss_tree *tree =
         parse("exp: {a: 1, b: 2}\nmodel:\n  x: 1\n  y: {p: 1, q: [5, 6]}\n  z: {}\nlast: 3\n");
@@ -209,7 +209,7 @@ static void test_unread_is_told(void)
     ss_tree_free(tree);
 }
 
-static void test_made_by_hand(void)
+TEST(made_by_hand)
 {
     struct ss_tree *tree = NULL, *other = parse("{b: [1, 2]}");
     struct ss_tree_node *model, *n;
@@ -239,19 +239,4 @@ static void test_made_by_hand(void)
     ss_tree_free(other);
     ss_tree_free(tree);
     ss_tree_free(NULL);
-}
-
-SUITE(tree)
-{
-    CU_TestInfo tests[] = {
-        {"YAML and JSON have lines", test_yaml_and_json_have_lines},
-        {"values by their kind", test_values_by_their_kind},
-        {"aliases are copies", test_aliases_are_copies},
-        {"limits", test_limits},
-        {"what is wrong has its line", test_what_is_wrong_has_its_line},
-        {"unread is told", test_unread_is_told},
-        {"made by hand", test_made_by_hand},
-        CU_TEST_INFO_NULL,
-    };
-    return suite_run("tree", NULL, NULL, tests);
 }

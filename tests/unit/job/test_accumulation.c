@@ -11,7 +11,7 @@
 static const char job[] = "--platform h100 --model llama3.2-1b --bf16 --seq 2048 --mbs 2 --tp 2 ";
 
 /* Replicas are half of the GPUs: 8 on 2 nodes of 8. */
-static void test_batch(void)
+TEST(batch)
 {
     static const struct {
         const char *flags;
@@ -37,11 +37,4 @@ static void test_batch(void)
         ss_scenario_free(s);
         ss_request_free(&r);
     }
-}
-
-SUITE(accumulation)
-{
-    CU_TestInfo tests[] = {{"batches", test_batch}, CU_TEST_INFO_NULL};
-
-    return suite_run("accumulation", NULL, NULL, tests);
 }

@@ -45,7 +45,7 @@ static void write_page(FILE *out)
                 f.why ? f.why : "");
 }
 
-static void test_page(void)
+TEST(page)
 {
     char *page = NULL, *text = NULL;
     size_t size = 0, len;
@@ -69,7 +69,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct ss_flag *)a)->name, ((const struct ss_flag *)b)->name);
 }
 
-static void test_table(void)
+TEST(table)
 {
     struct ss_flag_walk w = {0};
     struct ss_flag f, found, *all = NULL;
@@ -129,7 +129,7 @@ static int check_arguments(const char *name)
     return n;
 }
 
-static void test_arguments(void)
+TEST(arguments)
 {
     CU_ASSERT_EQUAL(check_arguments("megatron-lm"), 878);
     CU_ASSERT_EQUAL(check_arguments("megatron-lm-modelopt"), 22);
@@ -140,7 +140,7 @@ static void test_arguments(void)
     CU_ASSERT_EQUAL(check_arguments("mindspeed"), 151);
 }
 
-static void test_nearest(void)
+TEST(nearest)
 {
     char near[96];
 
@@ -152,7 +152,7 @@ static void test_nearest(void)
 }
 
 /* The public list has every flag of the tables, with what may be written for its value. */
-static void test_list(void)
+TEST(list)
 {
     struct ss_flag_cursor at = {0};
     struct ss_flag_walk w = {0};
@@ -179,7 +179,7 @@ static void test_list(void)
 }
 
 /* What is listed as a value is one; another word is none. */
-static void test_choices(void)
+TEST(choices)
 {
     char buf[512], other[] = "no-such-word", *none[] = {other};
     int n = 0;
@@ -203,9 +203,6 @@ static void test_choices(void)
 
 SUITE(flags)
 {
-    CU_TestInfo tests[] = {{"page", test_page}, {"table", test_table},     {"nearest", test_nearest},
-                           {"list", test_list}, {"choices", test_choices}, {"arguments", test_arguments},
-                           CU_TEST_INFO_NULL};
     if (argc == 3 && !strcmp(argv[1], "--write")) {
         FILE *out = fopen(argv[2], "w");
         if (!out)
@@ -213,5 +210,5 @@ SUITE(flags)
         write_page(out);
         return fclose(out) != 0;
     }
-    return suite_run("flags", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

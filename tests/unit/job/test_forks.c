@@ -26,7 +26,7 @@ static int make(const char *flags, struct ss_request *r, struct ss_scenario **s,
 }
 
 /* Layers of the virtual stages; of one stage those of the model. */
-static void test_stages(void)
+TEST(stages)
 {
     static const struct {
         const char *flags, *stages;
@@ -77,7 +77,7 @@ static void test_stages(void)
 }
 
 /* Which layers have experts, when 2 and 15 of 16 are left out. */
-static void test_experts(void)
+TEST(experts)
 {
     struct ss_request r;
     struct ss_scenario *s;
@@ -95,7 +95,7 @@ static void test_experts(void)
 }
 
 /* -1 is no dense layer, and every layer is a multiple of it. */
-static void test_all_experts(void)
+TEST(all_experts)
 {
     struct ss_request r;
     struct ss_scenario *s;
@@ -112,7 +112,7 @@ static void test_all_experts(void)
 }
 
 /* MindSpeed's context parallelism works without Transformer Engine, Megatron-LM's does not; names of its routers cost what others do. */
-static void test_mindspeed(void)
+TEST(mindspeed)
 {
     static const char local[] =
         "--num-layers 4 --cp 2 --transformer-impl local --use-flash-attn --num-experts 8 --ep 2 ";
@@ -135,7 +135,7 @@ static void test_mindspeed(void)
 }
 
 /* Gated of 4h, positions without a table. */
-static void test_bigscience(void)
+TEST(bigscience)
 {
     struct ss_request r;
     struct ss_scenario *s;
@@ -154,7 +154,7 @@ static void test_bigscience(void)
     ss_request_free(&r);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const char *const rows[][2] = {
         {"--num-layers 16 --pp 4 --noop-layers 16", "--noop-layers 16: the layers are 0 to 15"},
@@ -195,17 +195,4 @@ static void test_refused(void)
         ss_scenario_free(s);
         ss_request_free(&r);
     }
-}
-
-SUITE(forks)
-{
-    CU_TestInfo tests[] = {{"stages", test_stages},
-                           {"layers of experts", test_experts},
-                           {"experts everywhere", test_all_experts},
-                           {"MindSpeed's", test_mindspeed},
-                           {"BigScience's", test_bigscience},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("forks", NULL, NULL, tests);
 }

@@ -7,7 +7,7 @@
 #include "suite.h"
 
 /* What does nothing is told. */
-static void test_idle(void)
+TEST(idle)
 {
     static const struct {
         const char *flags, *note;
@@ -113,11 +113,4 @@ static void test_idle(void)
         complete(&job, L8B "--fp4-format e2m1 --fp4-param-gather --use-distributed-optimizer", 8, NULL, NULL),
         0);
     CU_ASSERT_EQUAL(job.fp8_param_gather, 1);
-}
-
-SUITE(idle)
-{
-    static CU_TestInfo tests[] = {{"idle", test_idle}, CU_TEST_INFO_NULL};
-
-    return suite_run("idle", NULL, NULL, tests);
 }

@@ -25,7 +25,7 @@ static int build(const char *line, struct ss_error *err)
     return rc;
 }
 
-static void test_order(void)
+TEST(order)
 {
     static const struct {
         const char *line;
@@ -59,7 +59,7 @@ static void test_order(void)
     }
 }
 
-static void test_needs(void)
+TEST(needs)
 {
     struct ss_asked asked;
     struct ss_request r;
@@ -74,11 +74,4 @@ static void test_needs(void)
     CU_ASSERT_STRING_EQUAL(
         err.message, "missing: --tokens N, --vary FLAG=V1,V2,...; example: --tokens 1T --vary nodes=8,16");
     ss_request_free(&r);
-}
-
-SUITE(missing)
-{
-    CU_TestInfo tests[] = {{"order", test_order}, {"needs", test_needs}, CU_TEST_INFO_NULL};
-
-    return suite_run("missing", NULL, NULL, tests);
 }

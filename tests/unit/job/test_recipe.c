@@ -40,7 +40,7 @@ static const char *assumed(const struct ss_scenario *s, const char *flag, struct
     return NULL;
 }
 
-static void test_precision(void)
+TEST(precision)
 {
     static const struct {
         const char *file, *line;
@@ -68,7 +68,7 @@ static void test_precision(void)
 }
 
 /* The whole recipe for its own GPUs; for twice as many twice the batch; parts where the job says others; none for bare flags. */
-static void test_words(void)
+TEST(words)
 {
     struct ss_assumption a;
     struct ss_scenario *s = make(NULL, DEEPSEEK "--nodes 64");
@@ -114,7 +114,7 @@ static void test_words(void)
 
 /* Stages of a pipeline that 61 layers do not divide by are the recipe's, of the nearest row that has that pipeline, with the MTP layers that the
  * job says; a number of virtual stages that the layout has is no second word for them. What the job says of stages stays. */
-static void test_stages(void)
+TEST(stages)
 {
     static const struct {
         const char *flags, *layout; /* NULL: none is assumed */
@@ -143,7 +143,7 @@ static void test_stages(void)
 
 /* A recipe in fp8 says how its tensors are scaled, which a job of another precision does not take; a job without an exchange of tokens takes no
  * dispatcher. */
-static void test_left_out(void)
+TEST(left_out)
 {
     struct ss_assumption a;
     struct ss_scenario *s = make(
@@ -165,7 +165,7 @@ static void test_left_out(void)
 }
 
 /* MLPerf's submission of GPT-OSS 20B has Transformer Engine's op fuser, which nobody types; rounds of MLPerf are releases. */
-static void test_rounds(void)
+TEST(rounds)
 {
     struct ss_assumption a;
     struct ss_scenario *s =
@@ -181,7 +181,7 @@ static void test_rounds(void)
 }
 
 /* Distances: release, card of a family, precision, layout; another model or family has none. */
-static void test_nearest(void)
+TEST(nearest)
 {
     static const char table[] = "stack,model,gpu,precision,gpus,tp,pp,cp,vp,ep,etp,mbs,gbs,seq,words,source\n"
                                 "x-26.02 x-26.04,m,H100,bf16,64,2,1,1,1,,,1,64,,--a,0\n"
@@ -223,7 +223,7 @@ static void test_nearest(void)
 }
 
 /* Every row of the table is a job's words. */
-static void test_table(void)
+TEST(table)
 {
     struct ss_csv *csv;
     char path[4096];
@@ -246,18 +246,4 @@ static void test_table(void)
         ss_request_free(&r);
     }
     ss_csv_free(csv);
-}
-
-SUITE(recipe)
-{
-    CU_TestInfo tests[] = {{"precision", test_precision},
-                           {"words", test_words},
-                           {"stages", test_stages},
-                           {"left out", test_left_out},
-                           {"rounds of MLPerf", test_rounds},
-                           {"nearest", test_nearest},
-                           {"table", test_table},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("recipe", NULL, NULL, tests);
 }

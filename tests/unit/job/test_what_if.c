@@ -46,7 +46,7 @@ static double value(const struct ss_scenario *s, int prop)
 }
 
 /* A factor multiplies the file's value or that of --set, whichever of the words comes first, and factors multiply. */
-static void test_scale(void)
+TEST(scale)
 {
     static const struct {
         const char *words;
@@ -82,7 +82,7 @@ static void test_scale(void)
 }
 
 /* Links of one kind that differ each get the factor, and routes their latency. */
-static void test_foreign(void)
+TEST(foreign)
 {
     const struct ss_platform_options ask = {.asker = ss_simgrid_ask_routes};
     struct ss_platform *p = NULL;
@@ -108,7 +108,7 @@ static void test_foreign(void)
     ss_platform_free(p);
 }
 
-static void test_scale_refused(void)
+TEST(scale_refused)
 {
     static const struct {
         const char *text;
@@ -155,7 +155,7 @@ static void test_scale_refused(void)
 }
 
 /* What is left of a file's words and a line's, and "" or why it is refused. */
-static void test_without(void)
+TEST(without)
 {
     static const struct {
         const char *file, *line, *left, *why;
@@ -200,7 +200,7 @@ static void test_without(void)
 }
 
 /* The request of a scenario keeps its words, so that a result read again is of the same job; the job has none of the flag. */
-static void test_scenario(void)
+TEST(scenario)
 {
     struct ss_scenario *s = make("--without overlap-param-gather");
     char text[1024];
@@ -216,7 +216,7 @@ static void test_scenario(void)
 }
 
 /* Scenarios that share what they read share a cluster only where its numbers are the same. */
-static void test_like(void)
+TEST(like)
 {
     struct ss_scenario *base = make(""), *fast = NULL;
     const struct ss_scenario_options like = {.like = base};
@@ -232,7 +232,7 @@ static void test_like(void)
 }
 
 /* Whether a flag lacks effect is asked of what is left. */
-static void test_lacks_effect(void)
+TEST(lacks_effect)
 {
     struct ss_request r;
 
@@ -246,7 +246,7 @@ static void test_lacks_effect(void)
 }
 
 /* Words of a file and of a command line as one file: what the second beats is gone, and what contradicts it there. */
-static void test_flatten(void)
+TEST(flatten)
 {
     static const struct {
         const char *file, *line, *left;
@@ -285,7 +285,7 @@ static void test_flatten(void)
 }
 
 /* The time that it takes grows with the square of the words: there is an end to them. */
-static void test_flatten_many(void)
+TEST(flatten_many)
 {
     struct ss_request r, flat;
     struct ss_error err = {0};
@@ -301,20 +301,4 @@ static void test_flatten_many(void)
     CU_ASSERT_EQUAL(ss_request_flatten(&r, &flat, &err), SS_ERR_UNSUPPORTED); /* 2,049 */
     CU_ASSERT_STRING_EQUAL(err.message, "2049 words; at most 2048 are put into one place");
     ss_request_free(&r);
-}
-
-SUITE(what_if)
-{
-    CU_TestInfo tests[] = {{"scale", test_scale},
-                           {"foreign", test_foreign},
-                           {"scale refused", test_scale_refused},
-                           {"without", test_without},
-                           {"scenario", test_scenario},
-                           {"like", test_like},
-                           {"lacks effect", test_lacks_effect},
-                           {"flatten", test_flatten},
-                           {"flatten many", test_flatten_many},
-                           CU_TEST_INFO_NULL};
-
-    return suite_run("what_if", NULL, NULL, tests);
 }

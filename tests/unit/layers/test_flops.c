@@ -50,7 +50,7 @@ static void mixtral(struct ss_job *job)
 
 /* Attention 41,943,040 and two experts of 176,160,768 a layer, the output layer; a token multiplies 4096 keys and values of
  * 4096 numbers. */
-static void test_mixtral(void)
+TEST(mixtral)
 {
     struct ss_job job;
     mixtral(&job);
@@ -58,7 +58,7 @@ static void test_mixtral(void)
 }
 
 /* Queries are twice as wide as the hidden state; 8 experts of 3 x 2048 x 768. */
-static void test_qwen3_30b(void)
+TEST(qwen3_30b)
 {
     struct ss_job job;
     job_make(&job, 2048, 48, 32, 4, 6144);
@@ -87,7 +87,7 @@ static void deepseek_v3(struct ss_job *job)
 
 /* Attention 187,107,328 and its norms of latents, an MLP of 396,361,728 or nine experts of 44,040,192: as many. A layer of
  * multi-token prediction has the same, three norms, a projection and an output layer. */
-static void test_deepseek_v3(void)
+TEST(deepseek_v3)
 {
     struct ss_job job;
     double layer = 187107328.0 + 396361728.0, keys = 4096.0 * 128 * (192 + 128), logits = 129280.0 * 7168;
@@ -102,7 +102,7 @@ static void test_deepseek_v3(void)
 }
 
 /* Dense and mixed layers recomputed: what runs twice is counted three times as little as forward and backward. */
-static void test_recompute(void)
+TEST(recompute)
 {
     struct ss_job job;
     double tokens = 2 * SEQUENCE;
@@ -139,7 +139,7 @@ static void test_recompute(void)
 
 /* By operator a layer of 4096 runs again its keys, of 8 groups of 128, the projection of 32 heads of 128 unless tensor ranks keep
  * its sum, and the gate of its MLP. */
-static void test_by_operator(void)
+TEST(by_operator)
 {
     static const struct {
         int tp, gated;
@@ -162,7 +162,7 @@ static void test_by_operator(void)
 
 /* A window of 1024 of 4096 keys: a query counts 1024 keys, of which the first ones see fewer; a chunk of 3000 leaves squares of 3000 and 1096,
  * of which the mask takes half. */
-static void test_windows(void)
+TEST(windows)
 {
     static const struct {
         int window, chunk;
@@ -206,12 +206,5 @@ static int end(void)
 
 SUITE(flops)
 {
-    CU_TestInfo tests[] = {{"Mixtral 8x7B", test_mixtral},
-                           {"Qwen3-30B-A3B", test_qwen3_30b},
-                           {"DeepSeek-V3", test_deepseek_v3},
-                           {"recompute", test_recompute},
-                           {"windows and chunks", test_windows},
-                           {"recomputed by operator", test_by_operator},
-                           CU_TEST_INFO_NULL};
-    return suite_run("flops", start, end, tests);
+    return suite_file(argv[0], start, end);
 }

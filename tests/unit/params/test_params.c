@@ -9,7 +9,7 @@
 #include "stepsim/study.h"
 #include "suite.h"
 
-static void test_rows(void)
+TEST(rows)
 {
     for (int i = 0; i < SS_PROP_COUNT; i++) {
         const struct ss_prop *p = ss_prop_at(i);
@@ -44,7 +44,7 @@ static void value_text(const struct ss_prop *p, double value, char *buf, size_t 
 }
 
 /* What --set does: every prop but those of the layout, and no other. */
-static void test_set(void)
+TEST(set)
 {
     struct ss_platform_options options = {.nodes = 2};
     struct ss_platform *platform;
@@ -75,7 +75,7 @@ static void test_set(void)
 }
 
 /* What calibrate fits: numbers of cards, links and stacks. */
-static void test_fit(void)
+TEST(fit)
 {
     for (int i = 0; i < SS_PROP_COUNT; i++) {
         const struct ss_prop *p = ss_prop_at(i);
@@ -89,7 +89,7 @@ static void test_fit(void)
 }
 
 /* What a platform file may say, and where; elsewhere it is refused. */
-static void test_places(void)
+TEST(places)
 {
     static const struct {
         int place;
@@ -125,18 +125,10 @@ static void test_places(void)
         }
 }
 
-static void test_nearest(void)
+TEST(nearest)
 {
     CU_ASSERT_STRING_EQUAL(ss_prop_nearest("ss.nic.bandwith", ss_prop_is_settable), "ss.nic.bandwidth");
     CU_ASSERT_PTR_NULL(
         ss_prop_nearest("ss.nics_per_nod", ss_prop_is_settable)); /* it is, but of the layout */
     CU_ASSERT_PTR_NULL(ss_prop_nearest("banana", ss_prop_is_settable));
-}
-
-SUITE(params)
-{
-    CU_TestInfo tests[] = {{"rows", test_rows},     {"set", test_set},         {"fit", test_fit},
-                           {"places", test_places}, {"nearest", test_nearest}, CU_TEST_INFO_NULL};
-
-    return suite_run("params", NULL, NULL, tests);
 }

@@ -16,7 +16,7 @@
 #include "suite.h"
 
 /* Forwards before the first backward: p - r - 1 of one chunk, 2 (p - r - 1) + (v - 1) p of several, no more than there are. */
-static void test_warmup(void)
+TEST(warmup)
 {
     struct ss_job job;
     memset(&job, 0, sizeof job);
@@ -34,7 +34,7 @@ static void test_warmup(void)
 }
 
 /* Host and GPU are busy; the later one decides. A host that ends each forward with the GPU begins each backward behind one with it. */
-static void test_ahead(void)
+TEST(ahead)
 {
     struct ss_stage_bounds s = {.forward = 1, .backward = 2, .host = {2, 2}, .waits = {1, 0.5}};
     CU_ASSERT_EQUAL(ss_plan_bounds_ahead(&s, 8, 3), 8 * 4);
@@ -51,7 +51,7 @@ static void test_ahead(void)
 }
 
 /* Two stages of a node each: 4,096 tokens of 4,096 numbers, 2 bytes each, in 8 slices, by a NIC each. */
-static void test_messages(void)
+TEST(messages)
 {
     static const char *const layouts[] = {
         "--nodes 2 --tp 8 --sequence-parallel --pp 2 --vp 4",
@@ -84,7 +84,7 @@ static void test_messages(void)
 }
 
 /* Microbatches follow each other on a chunk in groups of p, or as many as the job says; one chunk has all. */
-static void test_group(void)
+TEST(group)
 {
     struct ss_job job;
     memset(&job, 0, sizeof job);
@@ -132,7 +132,7 @@ static struct ss_scenario *open_job(const char *words)
 }
 
 /* A cache has the groups of the first rank of each stage, which jobs with other layers share. Bounds are those of all groups. */
-static void test_kept(void)
+TEST(kept)
 {
     struct ss_cache *cache;
     CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
@@ -194,7 +194,7 @@ static struct ss_scenario *open_layout(uint64_t seed)
 }
 
 /* Layouts by chance that share a cache, costs of layers in it, have the bounds of those without one, to the last bit. */
-static void test_layers(void)
+TEST(layers)
 {
     struct ss_cache *cache;
     int seen = 0;
@@ -215,7 +215,7 @@ static void test_layers(void)
 }
 
 /* Layers of jobs that differ in stages, replicas or the batch alone are the same; of others not. */
-static void test_keepers(void)
+TEST(keepers)
 {
     static const struct {
         const char *words;
@@ -251,7 +251,7 @@ static void test_keepers(void)
 }
 
 /* Groups of a mixture on 128 GPUs: four places for four stages; jobs that differ in layers and micro batch have the same tables. */
-static void test_places(void)
+TEST(places)
 {
     const int *first[2];
     struct ss_cache *cache;
@@ -286,7 +286,7 @@ static void test_places(void)
 /* Two microbatches through two stages, the second of which takes twice as long: F of the first stage at 0 and 1, F B F B of the second
  * from 1 to 9, the last B of the first from 9 to 10. With waits of 1 before each slot of the first stage: F at 0 and 2, the second from
  * 2 to 10, the last B to 12. Each rank alone has 4 and 8, and the ways of one microbatch 2 beside 8. */
-static void test_order(void)
+TEST(order)
 {
     const struct ss_slot_bounds slot[2] = {{{{1, 2}, {1, 2}}}, {{{2, 2}, {2, 2}}}};
     struct ss_scenario *s = open_job(
@@ -301,15 +301,4 @@ static void test_order(void)
     CU_ASSERT_EQUAL(ss_order_least(&plan, slot, NULL, passing, NULL), 0);
     CU_ASSERT_DOUBLE_EQUAL(passing[1], 12, 1e-9);
     ss_scenario_free(s);
-}
-
-SUITE(bounds)
-{
-    CU_TestInfo tests[] = {{"warmup", test_warmup}, {"ahead", test_ahead},   {"messages", test_messages},
-                           {"group", test_group},   {"kept", test_kept},     {"places", test_places},
-                           {"order", test_order},   {"layers", test_layers}, {"keepers", test_keepers},
-                           CU_TEST_INFO_NULL};
-    (void)argc;
-    (void)argv;
-    return suite_run("bounds", NULL, NULL, tests);
 }

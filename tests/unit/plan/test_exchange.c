@@ -107,7 +107,7 @@ static void expect_across(size_t i, struct ss_plan *plan)
     free(room);
 }
 
-static void test_loads(void)
+TEST(loads)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         unsigned before = CU_get_number_of_failures();
@@ -190,7 +190,7 @@ static void expect_levels(const char *job, int dispatcher, int simgrid)
 static size_t stride = 1; /* of the jobs that SimGrid replays */
 
 /* Tokens go to experts and back alone on the links. */
-static void test_levels(void)
+TEST(levels)
 {
     for (size_t j = 0; j < sizeof expert_jobs / sizeof *expert_jobs * 3; j++) {
         int dispatcher = (int)(j % 3); /* gathers, all-to-all, two stages */
@@ -199,13 +199,13 @@ static void test_levels(void)
 }
 
 /* Groups of three ranks on one node, or on two: a rank alone on its node sends to both others by its NIC. */
-static void test_uneven(void)
+TEST(uneven)
 {
     expect_levels("h800 3;" EXPERTS UNEVEN "--gbs 24", SS_DISPATCH_ALLTOALL, 1);
 }
 
 /* 105 flows of an all-to-all among 128 leave by one NIC to other rails; SimGrid shares it folded. */
-static void test_wide(void)
+TEST(wide)
 {
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
     struct scale_job s;
@@ -228,7 +228,7 @@ static void test_wide(void)
 
 /* DeepEP's rates on H800 with 24 SMs (its README): 4,096 tokens of 7,168, top-8 of 256 experts in at most 4 nodes, dispatch
  * in fp8 with a scale for 128, combine in bf16. Over NVLink it counts all copies, over NICs all nodes, the own one too. */
-static void test_deepep(void)
+TEST(deepep)
 {
     static const struct {
         int kind, nodes;
@@ -272,7 +272,7 @@ static void test_deepep(void)
 
 /* Few SMs move copies more slowly than NVLink takes them; as the profile of DeepSeek-V3 on 20 of them (validation/h800-deepseek-v3.csv:
  * combine 6,063 us, dispatch 3,448 and 4,312) within 15 %. */
-static void test_few_sms(void)
+TEST(few_sms)
 {
     const struct ss_net net = {
         .fabric_busbw = 150e9, .nic_busbw = 45e9, .gpus_per_node = 8, .nics_per_node = 8};
@@ -290,7 +290,7 @@ static void test_few_sms(void)
 }
 
 /* Where nobody says, DeepEP has 20 of H800's 132 SMs and HybridEP 16. */
-static void test_default_sms(void)
+TEST(default_sms)
 {
     static const double sms[][2] = {{SS_DISPATCH_DEEPEP, 20}, {SS_DISPATCH_HYBRIDEP, 16}};
     for (int i = 0; i < 2; i++) {
@@ -316,7 +316,7 @@ static void test_default_sms(void)
 }
 
 /* What goes to another rail leaves by the GPU at the target's place; what stays on the node or on its rail does not. */
-static void test_via(void)
+TEST(via)
 {
     const struct ss_rails eight = {.gpus = 8, .n = 8, .per_leaf = 4},
                           four = {.gpus = 8, .n = 4, .per_leaf = 4}, none = {.gpus = 8};
@@ -330,16 +330,7 @@ static void test_via(void)
 
 SUITE(exchange)
 {
-    CU_TestInfo tests[] = {{"loads of links", test_loads},
-                           {"levels and dispatchers", test_levels},
-                           {"uneven groups", test_uneven},
-                           {"a wide group", test_wide},
-                           {"rates of DeepEP", test_deepep},
-                           {"few SMs", test_few_sms},
-                           {"SMs where nobody says", test_default_sms},
-                           {"rails", test_via},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 7);
-    return suite_run("exchange", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

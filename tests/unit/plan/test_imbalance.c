@@ -171,7 +171,7 @@ static void expect(const char *name, const char *text, const struct ss_packing *
 }
 
 /* Without a pipeline a replica takes the sum of its microbatches; the largest of eight. */
-static void test_replicas(void)
+TEST(replicas)
 {
     struct ss_packing p = pack(SS_PACKED_LOGNORMAL, 1500, 1, 16384);
     expect("8 replicas", "h800 1;" JOB "--gbs 32", &p, 8, 1, 0);
@@ -181,7 +181,7 @@ static void test_replicas(void)
 /* In a pipeline the slower of the microbatches under way holds up the others. The prediction has free communication, while the
  * program that is run has sends that wait for their receivers. One replica waits for nobody else: what is left is pipelines. */
 #define PIPELINED 1e-3
-static void test_pipelines(void)
+TEST(pipelines)
 {
     struct ss_packing p = pack(SS_PACKED_LOGNORMAL, 1500, 1, 16384);
     expect("1f1b", "h800 2;" JOB "--tp 2 --pp 4 --gbs 16", &p, 2, 1, PIPELINED);
@@ -192,7 +192,7 @@ static void test_pipelines(void)
 
 /* FSDP gathers parameters in every layer, experts take tokens of all replicas: these run at the pace of the slowest in each
  * microbatch. */
-static void test_lockstep(void)
+TEST(lockstep)
 {
     struct ss_packing p = pack(SS_PACKED_UNIFORM, 100, 8000, 16384);
     expect("fsdp",
@@ -207,7 +207,7 @@ static void test_lockstep(void)
  * The slower of two replicas with one row each has 4/3 in three of four iterations: on average 1/6 more than the mean row, and
  * 1/3 more from the 25th percentile on. Attention takes seconds in proportion to the keys of its queries, so that the mean
  * squares are worth one and a half times what a full row takes more than a half one. */
-static void test_two_replicas_by_hand(void)
+TEST(two_replicas_by_hand)
 {
     const struct ss_lengths lengths = {2, (int[]){16384, 8192}, (double[]){1, 2}, 3};
     const struct ss_packing_input in = {.law = SS_PACKED_FILE,
@@ -246,7 +246,7 @@ static void test_two_replicas_by_hand(void)
 }
 
 /* One replica alone waits for nobody, and its rows are the mean ones on average; rows that are all alike cost nothing. */
-static void test_nothing_to_wait_for(void)
+TEST(nothing_to_wait_for)
 {
     struct ss_packing p = pack(SS_PACKED_LOGNORMAL, 1500, 1, 16384),
                       q = pack(SS_PACKED_FIXED, 1024, 0, 16384);
@@ -272,7 +272,7 @@ static void test_nothing_to_wait_for(void)
 }
 
 /* The more replicas, the longer all wait; the same job gives the same figure; both engines and the unfolded replay agree. */
-static void test_more_replicas(void)
+TEST(more_replicas)
 {
     struct ss_packing p = pack(SS_PACKED_LOGNORMAL, 1500, 1, 16384);
     double before = 0, iteration = 0;
@@ -302,13 +302,6 @@ static void test_more_replicas(void)
 
 SUITE(imbalance)
 {
-    CU_TestInfo tests[] = {{"two replicas by hand", test_two_replicas_by_hand},
-                           {"slowest of the replicas", test_replicas},
-                           {"pipelines", test_pipelines},
-                           {"replicas in lockstep", test_lockstep},
-                           {"nothing to wait for", test_nothing_to_wait_for},
-                           {"more replicas wait longer", test_more_replicas},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("imbalance", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void agree(const char *job, const struct ss_run *a, const struct ss_run *
                 t);
 }
 
-static void test_levels(void)
+TEST(levels)
 {
     for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++) {
         struct scale_job s;
@@ -159,7 +159,7 @@ static void test_levels(void)
 }
 
 /* Data-parallel buckets come due at the same moment; without a share of the SMs they slow nothing. */
-static void test_buckets(void)
+TEST(buckets)
 {
     static const char *const with_dp[] = {
         "h800 4;" COMMON OVERLAP "--tp 8 --pp 2 --gbs 16 --overlap-grad-reduce --overlap-param-gather",
@@ -188,7 +188,7 @@ static void test_buckets(void)
 }
 
 /* User buffers of another busbw than NCCL's. */
-static void test_overlap_busbw(void)
+TEST(overlap_busbw)
 {
     struct scale_job s;
     struct ss_run first, other;
@@ -208,7 +208,7 @@ static void test_overlap_busbw(void)
 
 /* FSDP: the gathers hold their share of the SMs beside each layer; ZeRO-2 gathers in the forward alone, the replicas of a
  * hybrid job reduce their shards, two collectives at a time. */
-static void test_fsdp(void)
+TEST(fsdp)
 {
 #define FSDP "--model llama3.1-8b --bf16 --seq 8192 --mbs 1 --gbs 16 "
     static const struct {
@@ -240,7 +240,7 @@ static void test_fsdp(void)
 
 /* Likewise where kernels wait for tensor ranks, for exchanges and for the host, which closed forms spread over the layer; and where members
  * of a group have unlike kernels, whose collectives are the same all the same. */
-static void test_fsdp_waits(void)
+TEST(fsdp_waits)
 {
 #define MIXTURE "--bf16 --seq 4096 --mbs 1 --num-layers 4 --fsdp full "
 #define SHARED_OVERLAP "--moe-shared-expert-overlap --moe-token-dispatcher-type alltoall "
@@ -294,7 +294,7 @@ static double nic_bytes(const char *job)
 }
 
 /* Two nodes that hold copies: of its eighth of the fp32 gradients each rank sends (n-1)/n twice. */
-static void test_hybrid_traffic(void)
+TEST(hybrid_traffic)
 {
     double parameters = 8.03e9, bytes = nic_bytes("h100 2;" FSDP "--fsdp hybrid");
     CU_ASSERT_DOUBLE_EQUAL(bytes, 4 * parameters / 8, 0.02 * bytes);
@@ -302,7 +302,7 @@ static void test_hybrid_traffic(void)
 }
 
 /* In one stage the output layer's gradients go first and its parameters are needed last. */
-static void test_output_bucket(void)
+TEST(output_bucket)
 {
     struct scale_job s;
     struct ss_run run;
@@ -345,7 +345,7 @@ static int bucket_bytes(const char *job, double *bytes, int most)
 /* A bucket has 40 million parameters or more, and a million a rank of data parallelism where that is more. A layer has 16 heads x 64,
  * 12 x 1024 x 1024 in its matrices and 4 x 1024 + 9 x 1024 beside them, 12.6 million. The tensor that fills a bucket closes it: of 8 ranks
  * the first one has a norm, three layers and an FC2, the next one what follows to the FC1 three layers on; of 64 ranks five. */
-static void test_bucket_size(void)
+TEST(bucket_size)
 {
 #define SMALL                                                                                                \
     "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --vocab-size 51200 --seq 1024 "             \
@@ -364,7 +364,7 @@ static void test_bucket_size(void)
  * QKV 3,148,800, a norm 2,048. So: the last norm and FC2; FC1 to the next layer's FC1; from that norm to the projection of the layer behind;
  * from its QKV to the next QKV; at the end a norm and the embedding, 51,200 + 1,024 rows. nanotron's ZeRO-1 has no buckets: it reduces all
  * gradients behind the last backward. */
-static void test_buckets_of_pytorch(void)
+TEST(buckets_of_pytorch)
 {
 #define SMALL                                                                                                \
     "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --vocab-size 51200 --seq 1024 "             \
@@ -385,7 +385,7 @@ static void test_buckets_of_pytorch(void)
 }
 
 /* Whatever is sharded over whatever, no class of memory is negative; PyTorch's shards are whole masters. */
-static void test_sharded_memory(void)
+TEST(sharded_memory)
 {
     static const char *const whole[] = {
         "h800 4;" FSDP "--stack torchtitan-2024 --fsdp hybrid --outer-dp-sharding-strategy optim --gbs 32",
@@ -410,7 +410,7 @@ static void test_sharded_memory(void)
 }
 
 /* Tensor parallelism fills the node: no rank shares its parameters, and nothing else divides the optimizer. */
-static void test_hybrid_alone(void)
+TEST(hybrid_alone)
 {
     static const char *const whole[] = {"h100 4;" FSDP "--tp 8 --fsdp hybrid",
                                         "h100 4;" FSDP "--tp 8 --fsdp hybrid --use-distributed-optimizer"};
@@ -430,7 +430,7 @@ static void test_hybrid_alone(void)
 }
 
 /* A GPU of half the speed: its group's GEMMs hide as much more. */
-static void test_straggler(void)
+TEST(straggler)
 {
     static const struct ss_straggler slow[] = {{3, 2}};
     static const char *const slowed[] = {
@@ -458,7 +458,7 @@ static void test_straggler(void)
 }
 
 /* Tensor-parallel traffic feels a slow NVLink at every level: closed forms have their share of it. */
-static void test_slow_nvlink(void)
+TEST(slow_nvlink)
 {
     static const struct ss_slow_link slow[] = {{"nvlink-0-1", 3}};
     struct scale_job s;
@@ -492,7 +492,7 @@ static void test_slow_nvlink(void)
  * is waited for: two all-reduces of 4096 x 4096 activations in bf16 a layer and one of the embedding, forward; those of the backward
  * hide behind weight gradients. At twice the bandwidth nothing else changes.
  */
-static void test_both_ways(void)
+TEST(both_ways)
 {
     static const char *const bandwidths[] = {"600GBps", "1200GBps"};
     const double buffer = 4096. * 4096 * 2, efficiency = 0.783;
@@ -518,7 +518,7 @@ static void test_both_ways(void)
 
 /* Tensor groups that lie unlike each other, and the slowest rank is in one that waits little for its own: what the others wait for
  * sends the run to flow level all the same. */
-static void test_others_wait(void)
+TEST(others_wait)
 {
     static const int gpu_of[] = {8, 6, 12, 10, 1, 0, 9, 11, 7, 5, 14, 3, 4, 2, 15, 13};
     static const struct ss_straggler slow[] = {{6, 1.1}};
@@ -582,7 +582,7 @@ static int64_t flows_expected(const struct ss_program *p)
 }
 
 /* Whatever a layer sends is on links at layer level, and each engine moves every flow of it. */
-static void test_every_flow(void)
+TEST(every_flow)
 {
     static const char *const moving[] = {
         "h800 8;--model llama3.1-70b --bf16 --fp8-format hybrid --tp 4 --pp 8 --cp 2 --seq 8192 --mbs 1 "
@@ -623,24 +623,7 @@ static void test_every_flow(void)
 
 SUITE(level)
 {
-    CU_TestInfo tests[] = {{"every flow of a layer is moved", test_every_flow},
-                           {"levels agree when nothing is contended", test_levels},
-                           {"buckets are due at the same moment", test_buckets},
-                           {"user buffers of another busbw", test_overlap_busbw},
-                           {"sharded parameters", test_fsdp},
-                           {"sharded parameters beside waits", test_fsdp_waits},
-                           {"traffic of hybrid sharding", test_hybrid_traffic},
-                           {"bucket of the output layer", test_output_bucket},
-                           {"size of a bucket", test_bucket_size},
-                           {"buckets of PyTorch", test_buckets_of_pytorch},
-                           {"sharded memory", test_sharded_memory},
-                           {"hybrid sharding of one rank", test_hybrid_alone},
-                           {"a slow GPU", test_straggler},
-                           {"a slow NVLink", test_slow_nvlink},
-                           {"links that carry both directions in one", test_both_ways},
-                           {"others wait for their groups", test_others_wait},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 8);
-    return suite_run("level", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -97,7 +97,7 @@ static double folded(const struct ss_program *p, const struct ss_step *steps, in
     return now;
 }
 
-static void test_fold(void)
+TEST(fold)
 {
     int slots = 0, checked = 0;
     for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++) {
@@ -137,7 +137,6 @@ static void test_fold(void)
 
 SUITE(level_fold)
 {
-    CU_TestInfo tests[] = {{"chunk level is the fold of the steps", test_fold}, CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("level_fold", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void takes(const struct ss_collective_algorithm *a, int kind, const struc
 }
 
 /* 1.2 GB: 2(n-1)/n of it over n-1 links of 50 GB/s. */
-static void test_by_hand(void)
+TEST(by_hand)
 {
     takes(&ss_collective_ring, SS_COLL_ALL_REDUCE, &pair, 2e-6 + 1.2e9 / 50e9);
     takes(&ss_collective_ring, SS_COLL_ALL_REDUCE, &trio, 4e-6 + 1.6e9 / 100e9);
@@ -49,7 +49,7 @@ static void test_by_hand(void)
 }
 
 /* What a ring hands on inside the node is a flow to each other member, on a link of 50 GB/s. */
-static void test_flows(void)
+TEST(flows)
 {
     const struct ss_collective_algorithm *a = &ss_collective_ring;
     struct ss_collective_flows f = a->flows(&net, SS_COLL_ALL_REDUCE, 1.2e9, &trio, 3);
@@ -62,7 +62,7 @@ static void test_flows(void)
 }
 
 /* A group takes what it takes behind a switch whose links are as wide as its own, in every protocol. */
-static void test_as_behind_a_switch(void)
+TEST(as_behind_a_switch)
 {
     const struct ss_library nccl_library = library_named("nccl");
     static const struct ss_group_shape *const groups[] = {&pair, &trio, &node, &pairs};
@@ -93,7 +93,7 @@ static void test_as_behind_a_switch(void)
 
 /* Eight MI300X, seven links of 48 GB/s each, by RCCL: 8 MB take two steps of Simple and 14/8 of them over seven links; in LL they would
  * be twice as many. Above 16 MiB, in a part of the node, behind a switch, and by NCCL there are rings. */
-static void test_direct(void)
+TEST(direct)
 {
     const struct ss_library rccl = library_named("rccl"), nccl = library_named("nccl");
     const struct ss_group_shape eight = {.n = 8, .nodes = 1, .per_node = 8},
@@ -129,7 +129,7 @@ static void test_direct(void)
 
 /* MI300X, 1 GB more of a large all-reduce by RCCL: a pair has one link of 64 GB/s, of which collectives make 0.805, and sends each
  * byte once; a node has seven and sends 14/8. Latencies are the same for both sizes. */
-static void test_mi300x(void)
+TEST(mi300x)
 {
     const struct ss_platform_options options = {.nodes = 1};
     const struct ss_group_shape two = {.n = 2, .nodes = 1, .per_node = 2},
@@ -170,7 +170,7 @@ static double iteration(const char *job, int level, int engine, const struct ss_
 }
 
 /* Rings, ring attention, pipelines, groups with unequal parts of nodes, even and uneven experts. */
-static void test_levels(void)
+TEST(levels)
 {
     static const char *const jobs[] = {"v100 1;" SMALL "--tp 2",
                                        "v100 1;" SMALL "--tp 2 --pp 2",
@@ -190,7 +190,7 @@ static void test_levels(void)
 }
 
 /* Two of four GPUs reduce as fast as the two GPUs of a node that one link joins. */
-static void test_part(void)
+TEST(part)
 {
     for (int level = SS_LEVEL_CHUNK; level < SS_LEVEL_COUNT; level++) {
         double of_four, of_two;
@@ -203,7 +203,7 @@ static void test_part(void)
 }
 
 /* The group on a slow link waits for it; a link between groups is on nobody's way; around one that failed flows go over another GPU. */
-static void test_slow(void)
+TEST(slow)
 {
     static const struct ss_slow_link inside[] = {{"nvlink-0-0-1", 4}}, between[] = {{"nvlink-0-0-2", 4}},
                                      all[] = {{"nvlinks-0-0", 4}}, failed[] = {{"nvlink-0-0-1", 0}},
@@ -228,15 +228,6 @@ static void test_slow(void)
 
 SUITE(mesh)
 {
-    CU_TestInfo tests[] = {{"by hand", test_by_hand},
-                           {"flows", test_flows},
-                           {"as behind a switch", test_as_behind_a_switch},
-                           {"MI300X", test_mi300x},
-                           {"direct", test_direct},
-                           {"levels", test_levels},
-                           {"a part of a node", test_part},
-                           {"slow links", test_slow},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("mesh", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void compare(const char *text, const struct ss_run_options *o, const stru
 
 static size_t stride = 1;
 
-static void test_random(void)
+TEST(random)
 {
     int fewer = 0, farther = 0, jobs = RANDOM_JOBS / (int)stride;
     for (int i = 0; i < jobs; i++) {
@@ -163,7 +163,7 @@ static void test_random(void)
 
 /* One slow GPU of 16,384, by hand: its stages' 7 other tensor ranks and itself are 2 classes, those of the replica before,
  * of the one behind and of all others likewise, on each of 16 stages. Exactly, all 128 replicas are apart. */
-static void test_large(void)
+TEST(large)
 {
     static const struct ss_straggler slow[] = {{777, 1.5}};
     struct scale_job s;
@@ -191,9 +191,7 @@ static void test_large(void)
 
 SUITE(near)
 {
-    CU_TestInfo tests[] = {
-        {"random clusters", test_random}, {"one slow GPU of 16,384", test_large}, CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 5);
-    return suite_run("near", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

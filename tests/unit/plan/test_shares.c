@@ -133,7 +133,7 @@ static double run_at(size_t i, int level, int choice, int unfold, int *reached, 
 
 /* The default is within 3 % of flows of every rank. Where it had to go to flows it says so; where somebody asks for chunks they
  * stay, and the one warning says by how much they are off. */
-static void test_default_level(void)
+TEST(default_level)
 {
     printf("\n%-40s %10s %10s %8s  level\n", "", "default ms", "flows ms", "off");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i += stride) {
@@ -158,7 +158,7 @@ static void test_default_level(void)
 
 /* Two tensor groups of 8, each on both nodes, of which the second GPU of every NIC is: alone a group has the whole NIC. Whoever has a
  * NIC of its own loses nothing, and in step nobody counts. */
-static void test_turns(void)
+TEST(turns)
 {
     static const struct {
         const char *job;
@@ -321,7 +321,7 @@ static void try_topology(unsigned i)
     ss_platform_free(p);
 }
 
-static void test_loads(void)
+TEST(loads)
 {
     srand(1);
     for (unsigned i = 0; i < TOPOLOGIES / stride; i++)
@@ -330,10 +330,6 @@ static void test_loads(void)
 
 SUITE(shares)
 {
-    CU_TestInfo tests[] = {{"the default level and flows", test_default_level},
-                           {"groups that take turns", test_turns},
-                           {"all-to-alls on random topologies, pair by pair", test_loads},
-                           CU_TEST_INFO_NULL};
     stride = suite_stride(argc, argv, 4);
-    return suite_run("shares", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -104,14 +104,14 @@ static void run_case(size_t i)
     scale_close(&s);
 }
 
-static void test_cases(void)
+TEST(cases)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         run_case(i);
 }
 
 /* A node order that mirrors the cluster changes nothing; one that tears a tensor group apart does. */
-static void test_placement(void)
+TEST(placement)
 {
     struct scale_job s;
     struct ss_run straight, mirrored, torn;
@@ -140,7 +140,7 @@ static void test_placement(void)
 }
 
 /* A straggler splits classes, and no more than those that feel it. */
-static void test_straggler(void)
+TEST(straggler)
 {
     struct scale_job s;
     struct ss_run whole, slow;
@@ -172,7 +172,7 @@ static void test_straggler(void)
 }
 
 /* What a failed NIC carried meets what the next one carries; a GPU without NVLink cannot be reached. */
-static void test_failed(void)
+TEST(failed)
 {
     static const struct ss_slow_link nvlink[] = {{"nvlink-0-0", 0}}, half[] = {{"nic-0-0", 2}};
     struct scale_job s;
@@ -201,7 +201,7 @@ static void test_failed(void)
 
 /* Where a file writes the links between GPUs a ring goes over all of a GPU: one of them alone is refused at every level, all together slow it
  * down. */
-static void test_ports(void)
+TEST(ports)
 {
     static const struct ss_slow_link one[] = {{"nvlink-0-0-1_UP", 4}}, all[] = {{"nvlinks-0-0", 4}};
     static const struct ss_slow_link failed[] = {{"nvlink-0-0-1_UP", 0}};
@@ -230,7 +230,7 @@ static void test_ports(void)
 }
 
 /* In a mesh messages of a pipeline feel the link that they cross. */
-static void test_mesh(void)
+TEST(mesh)
 {
     static const struct ss_slow_link one[] = {{"nvlink-0-0-1", 4}};
     struct ss_run_options o;
@@ -249,7 +249,7 @@ static void test_mesh(void)
 }
 
 /* Links that cannot limit are not simulated; others are, by how many of them are alike. */
-static void test_links(void)
+TEST(links)
 {
     struct scale_job s;
     struct ss_run run;
@@ -275,7 +275,7 @@ static void test_links(void)
 
 /* The case of docs/guide/study-oversubscription.md: two sends of 8,388,608 bytes are waited for, and two replicas share
  * an uplink of 85 GB/s over the ratio. */
-static void test_by_hand(void)
+TEST(by_hand)
 {
     struct scale_job s;
     double first = 0, send = 8192.0 * 4096 * 2 / 8 / 42.5e9;
@@ -298,7 +298,7 @@ static void test_by_hand(void)
 }
 
 /* The link that limits is named, with what it carries. */
-static void test_limit(void)
+TEST(limit)
 {
     struct scale_job s;
     struct ss_run run;
@@ -321,7 +321,7 @@ static void test_limit(void)
 }
 
 /* Random clusters and jobs: native folded against SimGrid with every rank. */
-static void test_random(void)
+TEST(random)
 {
     static const char *const platforms[] = {"h800", "a100-roce400", "h800", "v100-32g"};
     uint64_t z = 12345;
@@ -370,7 +370,7 @@ static void test_random(void)
 
 /* NVLinks of both nodes are slow, those of the second more: its tensor ranks take longer for what closed forms say alone, so they are a
  * class of their own, and as slow as if the first node's were slow as well. */
-static void test_slow_nvlinks(void)
+TEST(slow_nvlinks)
 {
     static const struct ss_slow_link rows[][2] = {{{"nvlink-0-3", 2}, {"nvlink-1-3", 4}},
                                                   {{"nvlink-0-3", 4}, {"nvlink-1-3", 4}}};
@@ -398,19 +398,7 @@ static void test_slow_nvlinks(void)
 
 SUITE(unfold)
 {
-    CU_TestInfo tests[] = {{"folded and unfolded agree on both engines", test_cases},
-                           {"placement", test_placement},
-                           {"stragglers and slow links", test_straggler},
-                           {"failed links", test_failed},
-                           {"ports", test_ports},
-                           {"a mesh", test_mesh},
-                           {"links that limit", test_links},
-                           {"oversubscription by hand", test_by_hand},
-                           {"slow NVLinks of two nodes", test_slow_nvlinks},
-                           {"the limiting link is named", test_limit},
-                           {"random clusters", test_random},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 5);
-    return suite_run("unfold", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -59,7 +59,7 @@ static int parse(const char *text, struct ss_platform **p, struct ss_error *err)
 }
 
 /* Every card that comes with the program is complete, and differs in its name from the others. */
-static void test_shipped(void)
+TEST(shipped)
 {
     char **names = NULL, seen[2000] = " ";
     size_t n = 0;
@@ -79,7 +79,7 @@ static void test_shipped(void)
 }
 
 /* A file with links of its own names a card and changes some props of it; the innermost place wins. */
-static void test_named(void)
+TEST(named)
 {
     static const char text[] =
         PLATFORM(PROP("ss.power", "600W") PROP("ss.card.base", "h100") PROP("ss.gpus_per_node", "2")
@@ -104,7 +104,7 @@ static void test_named(void)
 }
 
 /* The card that a host names replaces what its zone said. */
-static void test_inner(void)
+TEST(inner)
 {
     static const char text[] = PLATFORM(
         PROP("ss.power", "600W") PROP("ss.gpus_per_node", "2"),
@@ -130,7 +130,7 @@ static void test_inner(void)
 }
 
 /* A card on a card: its own list of assumed values, or what is left of the other's. */
-static void test_base(void)
+TEST(base)
 {
     static const char text[] =
         PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
@@ -154,7 +154,7 @@ static void test_base(void)
 }
 
 /* A variant takes another card; words of its base about the old card go with it. */
-static void test_variant(void)
+TEST(variant)
 {
 #define ZONE(props)                                                                                          \
     "<platform version=\"4.1\">\n<zone id=\"v\" routing=\"Dijkstra\">\n" props "</zone>\n</platform>\n"
@@ -184,7 +184,7 @@ static void test_variant(void)
 }
 
 /* Without a card every prop that is missing is named at once. */
-static void test_missing(void)
+TEST(missing)
 {
     static const char none[] = PLATFORM(PROP("ss.gpus_per_node", "2"), HOSTS);
     static const char two[] =
@@ -209,7 +209,7 @@ static void test_missing(void)
     CU_ASSERT_EQUAL(atoi(err.message), n - 1);
 }
 
-static void test_mistakes(void)
+TEST(mistakes)
 {
     static const char names_mine[] =
         PLATFORM(PROP("ss.card.base", "./mine.xml") PROP("ss.gpus_per_node", "2"), HOSTS);
@@ -266,7 +266,7 @@ static void test_mistakes(void)
 
 /* NVIDIA's data sheets of HGX B200 and B300 and GB200 and GB300 NVL72, a GPU's share of each total, sparse figures halved; of Vera Rubin
  * NVL72 the dense ones, of training. */
-static void test_blackwell(void)
+TEST(blackwell)
 {
     static const struct {
         const char *name;
@@ -296,10 +296,5 @@ static void test_blackwell(void)
 
 SUITE(card)
 {
-    CU_TestInfo tests[] = {
-        {"shipped cards", test_shipped}, {"named by a platform", test_named}, {"inner places", test_inner},
-        {"card on a card", test_base},   {"variants", test_variant},          {"missing props", test_missing},
-        {"mistakes", test_mistakes},     {"Blackwell", test_blackwell},       CU_TEST_INFO_NULL};
-
-    return suite_run("card", make_folder, remove_folder, tests);
+    return suite_file(argv[0], make_folder, remove_folder);
 }

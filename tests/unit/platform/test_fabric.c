@@ -29,7 +29,7 @@ static struct ss_platform *read(const char *text)
 }
 
 /* Each alias is another id of a prop that exists, and the key of its answers. */
-static void test_aliases(void)
+TEST(aliases)
 {
     static const char *const aliases[] = {
 #define X(sym, id) id,
@@ -51,7 +51,7 @@ static void test_aliases(void)
 }
 
 /* A file of old words is the platform of the new ones. */
-static void test_old_words(void)
+TEST(old_words)
 {
     struct ss_platform *old = read(
         ROOT PROP("ss.base", "h100") PROP("ss.nvlink.bandwidth", "300GBps") PROP("ss.nvlink.latency", "2us")
@@ -78,7 +78,7 @@ static void test_old_words(void)
     ss_platform_free(new);
 }
 
-static void test_both(void)
+TEST(both)
 {
     struct ss_platform *p;
     struct ss_error err;
@@ -109,7 +109,7 @@ static struct ss_platform *written(const struct ss_platform *p)
 }
 
 /* A fabric of another name has links of the word "fabric"; name and library go with the platform as it is written. */
-static void test_name(void)
+TEST(name)
 {
     struct ss_platform *p = read(ROOT PROP("ss.base", "v100") PROP("ss.fabric.name", "ICI 3") PROP(
         "ss.library", "rccl") PROP("ss.assumed", "nvlink.bandwidth fabric.latency") END);
@@ -136,7 +136,7 @@ static void test_name(void)
     ss_platform_free(p);
 }
 
-static void test_bad_names(void)
+TEST(bad_names)
 {
     static const char *const bad[] = {"",       " ",       " xGMI", "a name of more than 23 letters",
                                       "x&lt;y", "\xc3\xa4"};
@@ -154,7 +154,7 @@ static void test_bad_names(void)
 }
 
 /* "fabric-" begins the name of a link of the fabric only where the fabric is not NVLink: old files may have such links outside. */
-static void test_kinds(void)
+TEST(kinds)
 {
     CU_ASSERT_EQUAL(ss_link_kind_of("fabric-0-1", NULL, "nvlink"), SS_LINK_OTHER);
     CU_ASSERT_EQUAL(ss_link_kind_of("fabric-0-1", NULL, "fabric"), SS_LINK_FABRIC);
@@ -167,7 +167,7 @@ static void test_kinds(void)
 }
 
 /* AMD's data sheet: eight cards, a link of 128 GB/s, both directions together, between each two; 5.3 TB/s, 1307.4 and 2614.9 TFLOP/s. */
-static void test_mi300x(void)
+TEST(mi300x)
 {
     const struct ss_platform_options options = {.nodes = 2};
     struct ss_platform *p = NULL;
@@ -199,7 +199,7 @@ static void test_mi300x(void)
 
 /* Levels that are measured. NCCL's rings over three racks of GB200 (NVIDIA/nccl#1801): 12 GPUs on 4 NICs of 50 GB/s a rack reach 196.7 GB/s, 24
  * on 8 NICs 393.7. GEMMs of 10 ms and more on H200 (curves.md): 0.712 and 0.704 of 989.4 and 1,978.9 TFLOP/s, less than an H100's. */
-static void test_levels(void)
+TEST(levels)
 {
     const struct ss_platform_options options = {.nodes = 1};
     struct ss_platform *rack = NULL, *h100 = NULL, *h200 = NULL;
@@ -221,7 +221,7 @@ static void test_levels(void)
 
 /* 576 trays of 4 GPUs: racks of 18 make 32 domains of 72 GPUs, parts of 16 make 36 of 64. Ranks fill domains in order, so that group g of 32
  * ranks in a row, 32g to 32g + 31, lies in one domain where both ends have one quotient: of 72 the first that does not is 2 (64 to 95). */
-static void test_segments(void)
+TEST(segments)
 {
     static const struct {
         const char *prop;
@@ -243,15 +243,4 @@ static void test_segments(void)
         CU_ASSERT_EQUAL(group, rows[i].first);
         ss_platform_free(p);
     }
-}
-
-SUITE(fabric)
-{
-    CU_TestInfo tests[] = {
-        {"aliases", test_aliases}, {"old words", test_old_words},           {"both words", test_both},
-        {"name", test_name},       {"names that are none", test_bad_names}, {"kinds of links", test_kinds},
-        {"MI300X", test_mi300x},   {"parts of racks", test_segments},       {"levels", test_levels},
-        CU_TEST_INFO_NULL};
-
-    return suite_run("fabric", NULL, NULL, tests);
 }

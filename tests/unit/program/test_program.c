@@ -61,7 +61,7 @@ static void expect_events(const struct ss_program *p, int cls, const char *const
     }
 }
 
-static void test_1f1b_events(void)
+TEST(1f1b_events)
 {
     /* Three microbatches over two ranks: rank 0 warms up with one forward. */
     static const char *const first[] = {"compute 0.5",
@@ -181,7 +181,7 @@ static void test_1f1b_events(void)
 }
 
 /* One message after the other: three microbatches over two ranks, of which the last forward and the first backward meet. */
-static void test_ordered_events(void)
+TEST(ordered_events)
 {
     static const char *const want[] = {"send f1, wait-send f1, send f1, wait-send f1, recv b1, wait-recv b1, "
                                        "send f1, wait-send f1, recv b1, wait-recv b1, "
@@ -207,7 +207,7 @@ static void test_ordered_events(void)
     fixture_free(f);
 }
 
-static void test_interleaved_events(void)
+TEST(interleaved_events)
 {
     /* Two ranks, two chunks, four microbatches, overlapped: receives are posted one slot ahead. */
     static const char *const overlapped[] = {"compute 1",
@@ -310,7 +310,7 @@ static int unsound(const char *name, int p, int v, int m, int group, int overlap
 
 static int step = 1; /* of the numbers of microbatches */
 
-static void test_everything_can_run(void)
+TEST(everything_can_run)
 {
     int bad = 0;
     for (int p = 1; p <= 8; p++)
@@ -336,7 +336,7 @@ static void test_everything_can_run(void)
 }
 
 /* A forward and a backward in one slot: they wait for two messages, and for two sends. */
-static void test_pairs_can_run(void)
+TEST(pairs_can_run)
 {
     const int flags = FIXTURE_DP | FIXTURE_EXTRA | FIXTURE_PAIRED;
     int bad = 0;
@@ -359,7 +359,7 @@ static void test_pairs_can_run(void)
     CU_ASSERT_EQUAL(bad, 0);
 }
 
-static void test_unfolded_classes(void)
+TEST(unfolded_classes)
 {
     CU_ASSERT_EQUAL(unsound("1f1b", 4, 1, 8, 0, 1, FIXTURE_DP | FIXTURE_EXTRA | FIXTURE_TWO), 0);
     CU_ASSERT_EQUAL(unsound("interleaved", 4, 3, 8, 0, 1, FIXTURE_DP | FIXTURE_EXTRA | FIXTURE_TWO), 0);
@@ -405,7 +405,7 @@ static double replay_error(const char *name, int p, int v, int m, int group, int
     return fabs(stats.makespan - makespan) / makespan;
 }
 
-static void test_replay_equals_schedule(void)
+TEST(replay_equals_schedule)
 {
     double worst = 0;
     for (int p = 1; p <= 8; p++)
@@ -429,7 +429,7 @@ static void test_replay_equals_schedule(void)
 
 /* ---- phases that no schedule of today uses ---- */
 
-static void test_split_and_paired_slots(void)
+TEST(split_and_paired_slots)
 {
     static const struct ss_slot split[] = {{SS_PHASE_F, 0, 0, -1, -1},
                                            {SS_PHASE_FB, 0, 1, 0, 0},
@@ -531,14 +531,14 @@ static void replay_example(int engine)
     ss_program_free(p);
 }
 
-static void test_example(void)
+TEST(example)
 {
     replay_example(SS_ENGINE_NATIVE);
     replay_example(SS_ENGINE_SIMGRID);
 }
 
 /* Where experts' loads draw a rank's layers apart it works so much longer at its end, once, and no other rank does. */
-static void test_imbalance(void)
+TEST(imbalance)
 {
     struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP);
     f->plan.classes[1].imbalance_s = 0.125;
@@ -577,7 +577,7 @@ static void reductions_of(const struct ss_program *p, int cls, char *out, size_t
 /* Two ranks, two chunks, four microbatches: backwards of chunks 1 1 0 0 1 1 0 0. Rank 0 begins behind the last one of a chunk, rank 1
  * one backward later, of chunk 0 behind its last slot. Elsewhere each begins inside the last one, which that cuts in two. Where backwards
  * of chunk 0 are passed (2), rank 1's chunk 1 waits for the last slot, too. */
-static void test_aligned(void)
+TEST(aligned)
 {
     static const char *const want[3][2] = {
         {"B B B B B reduce0.1 B reduce0.0 ", "B B B B B reduce1.1 B reduce1.0 "},
@@ -601,7 +601,7 @@ static void test_aligned(void)
 }
 
 /* Rank 1's gather begins behind what its first forward receives where hooks begin it, else before. */
-static void test_hooked(void)
+TEST(hooked)
 {
     for (int hooked = 0; hooked < 2; hooked++) {
         struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP);
@@ -628,7 +628,7 @@ static void test_hooked(void)
 
 /* A gather of experts behind 0.25 of the forward, another of dense parameters behind 0.5. Hooks that begin the next one let it run beside
  * the layers before it, but for the first of each group of ranks; otherwise each is waited for from its begin on. */
-static void test_gathers_begin(void)
+TEST(gathers_begin)
 {
     static const char *const want[3] = {"| gather0.0 experts more w 0.25 w 0.25 w 0.5 ",
                                         "| gather0.0 w 0.25 experts w more 0.25 w 0.5 ",
@@ -671,20 +671,6 @@ static void test_gathers_begin(void)
 
 SUITE(program)
 {
-    CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
-                           {"messages one after the other", test_ordered_events},
-                           {"reductions that begin at once", test_aligned},
-                           {"gathers that hooks begin", test_hooked},
-                           {"where gathers begin", test_gathers_begin},
-                           {"imbalance of experts", test_imbalance},
-                           {"events of interleaved", test_interleaved_events},
-                           {"pairs can run", test_pairs_can_run},
-                           {"every schedule can run", test_everything_can_run},
-                           {"several classes a stage", test_unfolded_classes},
-                           {"replay equals schedule", test_replay_equals_schedule},
-                           {"split and paired slots", test_split_and_paired_slots},
-                           {"example of the docs", test_example},
-                           CU_TEST_INFO_NULL};
     step = (int)suite_stride(argc, argv, 3);
-    return suite_run("program", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

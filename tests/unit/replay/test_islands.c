@@ -189,7 +189,7 @@ static struct ss_program *fleet_program(uint64_t seed, struct fleet *f)
     return f->p;
 }
 
-static void test_random(void)
+TEST(random)
 {
     int apart = 0, loose = 0;
     for (uint64_t seed = first_seed; seed < first_seed + nseeds; seed++) {
@@ -237,7 +237,7 @@ static void post_at(struct ss_program *p, int cls, int collective, double second
 
 /* From 1 s on a collective of a class without messages shares the link of the first pair, which knows nothing of it: both have
  * half of it, and end at 3 s. */
-static void test_crossed(void)
+TEST(crossed)
 {
     struct ss_program *p = pairs(300);
     int last = p->nclasses - 1, g = make_collective(p, 1, &last, 0);
@@ -255,7 +255,7 @@ static void test_crossed(void)
 }
 
 /* The first and the last pair, on islands far from each other, meet at 5 s in a collective of 1 s. */
-static void test_meeting(void)
+TEST(meeting)
 {
     struct ss_program *p = pairs(300);
     int members[2] = {0, 2 * 299}, g = make_collective(p, 2, members, 0);
@@ -273,7 +273,7 @@ static void test_meeting(void)
 }
 
 /* The first class computes until 5 s; the message without links that it waits for then, from a class far from it, has ended at 3.5 s. */
-static void test_far(void)
+TEST(far)
 {
     struct ss_program *p = pairs(300);
     int channel = make_channel(p, 2 * 299, 0, 0, -1, 0.5, 0);
@@ -292,7 +292,7 @@ static void test_far(void)
 }
 
 /* A message that nobody waits for lasts beyond the last class, and is counted until that one has ended. */
-static void test_unawaited(void)
+TEST(unawaited)
 {
     struct ss_program *p = pairs(300);
     int channel = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
@@ -309,7 +309,7 @@ static void test_unawaited(void)
 }
 
 /* Where each slot posts, and where classes have templates in common, all is run in the order of time. */
-static void test_in_order(void)
+TEST(in_order)
 {
     struct ss_program *p = pairs(300);
     for (int c = 0; c < 400; c++)
@@ -328,16 +328,9 @@ static void test_in_order(void)
 
 SUITE(islands)
 {
-    CU_TestInfo tests[] = {{"random pipelines", test_random},
-                           {"a collective crosses a link", test_crossed},
-                           {"islands meet", test_meeting},
-                           {"a message from afar", test_far},
-                           {"messages nobody waits for", test_unawaited},
-                           {"in the order of time", test_in_order},
-                           CU_TEST_INFO_NULL};
     if (argc > 1)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         nseeds = strtoull(argv[2], NULL, 10);
-    return suite_run("islands", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

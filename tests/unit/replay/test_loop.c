@@ -47,7 +47,7 @@ static int check_schedule(const char *name, const struct ss_schedule_params *par
 
 static size_t stride = 1;
 
-static void test_schedules(void)
+TEST(schedules)
 {
     const char *name;
     for (int n = 0; ss_schedule_known(n, &name, NULL); n++) {
@@ -108,7 +108,7 @@ static void same_idle(const char *name, int n, int p, struct unlike *u)
 
 /* What ranks idle in a loop is what they idle in the whole order, which settles after dozens of turns only where the slower rank
  * is little slower (zb-h2). */
-static void test_idle(void)
+TEST(idle)
 {
     const char *name;
     for (int n = 0; ss_schedule_known(n, &name, NULL); n++)
@@ -218,7 +218,7 @@ static void check_program(const char *job, struct ss_program *loop, struct ss_pr
     free(b);
 }
 
-static void test_programs(void)
+TEST(programs)
 {
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         struct scale_job s;
@@ -263,7 +263,7 @@ static int stored(const char *job, int microbatches, double *bubble)
 }
 
 /* The bubble is what warm-up and cool-down leave, however many microbatches there are in between. */
-static void test_million(void)
+TEST(million)
 {
     static const char *const of[] = {"h800 4;" SMALL "--pp 4", "h800 4;" SMALL "--pp 4 " VP "4"};
     for (int i = 0; i < 2; i++) {
@@ -277,7 +277,7 @@ static void test_million(void)
 }
 
 /* Pictures place slots one by one. */
-static void test_unroll(void)
+TEST(unroll)
 {
     struct scale_job s;
     struct ss_run run;
@@ -325,7 +325,7 @@ static void same_program(const char *job, struct ss_cache *cache)
 }
 
 /* Who sends what to whom is kept for one schedule, and for no other; what is taken again is the same. */
-static void test_cache(void)
+TEST(cache)
 {
     static const int order[] = {1, 2, 130, 131, 1, 3, 2};
     struct ss_cache *cache;
@@ -353,7 +353,7 @@ static struct ss_schedule *kept_schedule(struct ss_cache *cache, int microbatche
 }
 
 /* One schedule of each name and parameters, which outlives the cache; loops that differ in their turns alone have the same slots. */
-static void test_schedules_kept(void)
+TEST(schedules_kept)
 {
     struct ss_cache *cache;
     CU_ASSERT_FATAL(!ss_cache_open(&cache, NULL));
@@ -378,15 +378,7 @@ static void test_schedules_kept(void)
 
 SUITE(loop)
 {
-    CU_TestInfo tests[] = {{"schedules", test_schedules},
-                           {"what ranks idle", test_idle},
-                           {"programs", test_programs},
-                           {"a million microbatches", test_million},
-                           {"slots one by one", test_unroll},
-                           {"what a cache keeps", test_cache},
-                           {"schedules that a cache keeps", test_schedules_kept},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 3);
-    return suite_run("loop", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

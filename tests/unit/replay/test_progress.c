@@ -40,7 +40,7 @@ static void run(const char *job, struct ss_run_options *options, struct told *to
     scale_close(&s);
 }
 
-static void test_simgrid(void)
+TEST(simgrid)
 {
     struct ss_run_options o = {.engine = SS_ENGINE_SIMGRID};
     struct told told;
@@ -51,7 +51,7 @@ static void test_simgrid(void)
 }
 
 /* Every 16,384 moments: never in 64 microbatches of four stages, often in 30,000. */
-static void test_native(void)
+TEST(native)
 {
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .full_replay = 1};
     struct told told;
@@ -61,7 +61,7 @@ static void test_native(void)
     CU_ASSERT_EQUAL(told.n, 0);
 }
 
-static void test_replicas(void)
+TEST(replicas)
 {
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .jitter = {.sigma = 0.1}, .replicas = 5};
     struct told told;
@@ -71,8 +71,6 @@ static void test_replicas(void)
 
 SUITE(progress)
 {
-    CU_TestInfo tests[] = {
-        {"SimGrid", test_simgrid}, {"native", test_native}, {"replicas", test_replicas}, CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("progress", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

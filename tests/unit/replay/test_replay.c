@@ -63,7 +63,7 @@ static void check(struct ss_program *p, double makespan, const struct want *want
         't', -1, collective, 0, k, start, start, end                                                         \
     }
 
-static void test_compute(void)
+TEST(compute)
 {
     struct ss_program *p = make_program(2, 0);
     make_compute(p, 0, 1.5);
@@ -76,7 +76,7 @@ static void test_compute(void)
     CHECK(p, 2, SPAN(0, 0, 0, 0, 0, 1.5), SPAN(0, 0, 1, 1.5, 1.5, 2), SPAN(1, 2, 0, 0, 0, 0.25));
 }
 
-static void test_ping(void)
+TEST(ping)
 {
     struct ss_program *p = make_program(2, 0);
     int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0.5, 0);
@@ -89,7 +89,7 @@ static void test_ping(void)
     CHECK(p, 2.5, MESSAGE(ch, 0, 1, 2.5), SPAN(1, 0, 1, 0, 1, 2.5), SPAN(0, 0, 3, 1.25, 1.25, 2.5));
 }
 
-static void test_rendezvous(void)
+TEST(rendezvous)
 {
     for (int rendezvous = 0; rendezvous <= 1; rendezvous++) {
         struct ss_program *p = make_program(2, 0);
@@ -107,7 +107,7 @@ static void test_rendezvous(void)
 }
 
 /* One message at a time, in order; a small one does not overtake. */
-static void test_fifo(void)
+TEST(fifo)
 {
     struct ss_program *p = make_program(2, 0);
     int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0.5, 0);
@@ -123,7 +123,7 @@ static void test_fifo(void)
 }
 
 /* 1 and 2 GB on 1 GB/s: both at half until 2 s, then the rest alone. */
-static void test_contention(void)
+TEST(contention)
 {
     struct ss_program *p = make_program(2, 0);
     int path = make_wire(p, 1e9);
@@ -138,7 +138,7 @@ static void test_contention(void)
 }
 
 /* Classes whose events differ in channels alone, and one between them that sends twice on one: all have what is theirs. */
-static void test_like_classes(void)
+TEST(like_classes)
 {
     struct ss_program *p = make_program(4, 0);
     int ch[3][2];
@@ -158,7 +158,7 @@ static void test_like_classes(void)
 
 /* Two seconds' worth from t0; a second flow halves its rate at t, so it ends at t + 2 (2 - (t - t0)): errors of t0 and of t
  * that are opposite are three times as large there. Flows that begin together slow nobody down. */
-static void test_doublings(void)
+TEST(doublings)
 {
     struct ss_program *p = make_program(2, 0);
     struct ss_timeline *t = NULL;
@@ -196,7 +196,7 @@ static void slow_down(struct ss_program *p, int from, int to)
 
 /* An error grows along a chain of times: what happens to ranks beside each other adds nothing, what happens to
  * one of them twice counts twice, and a message hands on what its sender had. */
-static void test_doublings_of_chains(void)
+TEST(doublings_of_chains)
 {
     for (int chain = 0; chain < 3; chain++) {
         struct ss_program *p = make_program(4, 0);
@@ -218,7 +218,7 @@ static void test_doublings_of_chains(void)
 
 /* A class that has waited is where what it waited for has put it: of its own error nothing is left, unless it came as late. Class 0 is slowed
  * down until 4 s; the message for which it then waits ends at 4 s, or at 11. */
-static void test_doublings_of_waits(void)
+TEST(doublings_of_waits)
 {
     for (int later = 0; later < 2; later++) {
         struct ss_program *p = make_program(3, 0);
@@ -239,7 +239,7 @@ static void test_doublings_of_waits(void)
 
 /* Link A of 1 GB/s with flows 1, 2; link B of 2 GB/s with flows 2, 3: rates 1/2, 1/2, 3/2. A late fourth
  * flow on a link of its own, and the first one's end at 2 s, change nothing for others or only B's. */
-static void test_maxmin(void)
+TEST(maxmin)
 {
     struct ss_program *p = make_program(2, 0);
     int la = make_link(p, 1e9), lb = make_link(p, 2e9);
@@ -262,7 +262,7 @@ static void test_maxmin(void)
 }
 
 /* A flow that stands for four takes four times its rate on the shared link. */
-static void test_weights(void)
+TEST(weights)
 {
     struct ss_program *p = make_program(2, 0);
     int own = make_link(p, 1e9), shared = make_link(p, 2e9);
@@ -279,7 +279,7 @@ static void test_weights(void)
 }
 
 /* A link named twice on a path carries the flow twice. */
-static void test_twice(void)
+TEST(twice)
 {
     struct ss_program *p = make_program(2, 0);
     int link = make_link(p, 1e9), path = make_path(p);
@@ -291,7 +291,7 @@ static void test_twice(void)
     CHECK(p, 2, MESSAGE(ch, 0, 0, 2));
 }
 
-static void test_weights_unsupported(void)
+TEST(weights_unsupported)
 {
     struct ss_program *p = make_program(2, 0);
     int link = make_link(p, 1e9), a = make_path(p), b = make_path(p);
@@ -328,7 +328,7 @@ static void hold_case(double share, double second_share, double end)
     CHECK(p, end, SPAN(0, 0, 2, 0, 0, end), GROUP(0, 0, 0, 2));
 }
 
-static void test_hold(void)
+TEST(hold)
 {
     hold_case(0.25, 0, 3.5); /* 3/4 for 2 s */
     hold_case(0, 0, 3);
@@ -340,7 +340,7 @@ static void test_hold(void)
 }
 
 /* A message with an SM share slows both its ends while it moves, latency included. */
-static void test_hold_message(void)
+TEST(hold_message)
 {
     struct ss_program *p = make_program(3, 0);
     int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 1, 0.5);
@@ -354,7 +354,7 @@ static void test_hold_message(void)
 }
 
 /* Three members: starts with the last; phases one after another, each as long as its slowest flow. */
-static void test_collective(void)
+TEST(collective)
 {
     int members[] = {2, 0, 1};
     struct ss_program *p = make_program(4, 1);
@@ -385,7 +385,7 @@ static void test_collective(void)
 
 /* Two ranks that work for 1 s and send for 1 s over one link, twice: in step they always meet there. Where the first work of one takes
  * 2 s they take turns and end sooner (docs/design/replay-contract.md). */
-static void test_sooner(void)
+TEST(sooner)
 {
     for (int slow = 0; slow < 2; slow++) {
         struct ss_program *p = make_program(2, 1);
@@ -408,7 +408,7 @@ static void test_sooner(void)
 }
 
 /* Two streams run beside each other and share the link; one stream runs one at a time. */
-static void test_streams(void)
+TEST(streams)
 {
     int members[] = {0, 1};
     struct ss_program *p = make_program(2, 2);
@@ -430,7 +430,7 @@ static void test_streams(void)
 }
 
 /* The same collective on two streams: each post meets the post of the same number. */
-static void test_same_collective(void)
+TEST(same_collective)
 {
     int members[] = {0, 1};
     struct ss_program *p = make_program(2, 2);
@@ -450,7 +450,7 @@ static void test_same_collective(void)
 }
 
 /* Nothing takes time: all ends at 0, however long the chain. */
-static void test_instant(void)
+TEST(instant)
 {
     int members[] = {0, 1};
     struct ss_program *p = make_program(2, 1);
@@ -477,7 +477,7 @@ static void test_instant(void)
 }
 
 /* A transfer nobody waits for goes on after the end of the classes. */
-static void test_trailing(void)
+TEST(trailing)
 {
     struct ss_program *p = make_program(2, 0);
     int ch = make_channel(p, 0, 1, 0, make_wire(p, 1e9), 0, 0);
@@ -487,7 +487,7 @@ static void test_trailing(void)
 }
 
 /* More classes than a machine word has bits: a token around a ring. */
-static void test_ring(void)
+TEST(ring)
 {
     int n = 150;
     struct ss_program *p = make_program(n, 0);
@@ -509,29 +509,6 @@ static void test_ring(void)
 
 SUITE(replay)
 {
-    CU_TestInfo tests[] = {{"compute", test_compute},
-                           {"ping", test_ping},
-                           {"rendezvous", test_rendezvous},
-                           {"fifo", test_fifo},
-                           {"like classes", test_like_classes},
-                           {"contention", test_contention},
-                           {"sooner with more to do", test_sooner},
-                           {"doublings", test_doublings},
-                           {"doublings of chains", test_doublings_of_chains},
-                           {"doublings of waits", test_doublings_of_waits},
-                           {"maxmin", test_maxmin},
-                           {"weights", test_weights},
-                           {"link twice", test_twice},
-                           {"weights unsupported", test_weights_unsupported},
-                           {"hold", test_hold},
-                           {"hold of a message", test_hold_message},
-                           {"collective", test_collective},
-                           {"streams", test_streams},
-                           {"same collective", test_same_collective},
-                           {"instant", test_instant},
-                           {"trailing", test_trailing},
-                           {"ring", test_ring},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("replay", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -153,7 +153,7 @@ static int compare_job(const char *job, int contended, int *folded)
 
 static size_t stride = 1;
 
-static void test_jobs(void)
+TEST(jobs)
 {
     int folded = 0, chaotic = 0, n = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i += stride, n++)
@@ -165,7 +165,7 @@ static void test_jobs(void)
 }
 
 /* Every program of the sources. One that blocks blocks everywhere. */
-static void test_files(void)
+TEST(files)
 {
     char path[1024];
     int n = 0, blocked = 0;
@@ -196,8 +196,7 @@ static void test_files(void)
 
 SUITE(replay_lowered)
 {
-    CU_TestInfo tests[] = {{"jobs", test_jobs}, {"program files", test_files}, CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 4);
-    return suite_run("replay_lowered", make_folder, drop_folder, tests);
+    return suite_file(argv[0], make_folder, drop_folder);
 }

@@ -115,7 +115,7 @@ static int engines_agree(const struct ss_program *p, uint64_t seed)
     return same;
 }
 
-static void test_random(void)
+TEST(random)
 {
     double total = 0;
     for (uint64_t seed = first_seed; seed < first_seed + nseeds; seed++) {
@@ -176,7 +176,7 @@ static struct ss_program *own_links(uint64_t seed)
     return p;
 }
 
-static void test_own_links(void)
+TEST(own_links)
 {
     for (uint64_t seed = first_seed; seed < first_seed + nseeds / 5; seed++) {
         struct ss_program *p = own_links(seed);
@@ -187,12 +187,10 @@ static void test_own_links(void)
 
 SUITE(replay_random)
 {
-    CU_TestInfo tests[] = {
-        {"random programs", test_random}, {"own links", test_own_links}, CU_TEST_INFO_NULL};
     if (argc > 1)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         nseeds = strtoull(argv[2], NULL, 10);
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("replay_random", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void compare_on(const struct ss_program *p, const struct reference *r, in
     answer_free(&a);
 }
 
-static void test_random(void)
+TEST(random)
 {
     struct tally t = {0};
     int n = (int)nseeds;
@@ -78,7 +78,6 @@ static void test_random(void)
 
 SUITE(replay_reference)
 {
-    CU_TestInfo tests[] = {{"random programs", test_random}, CU_TEST_INFO_NULL};
     if (argc > 1)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
@@ -86,5 +85,5 @@ SUITE(replay_reference)
     if (argc > 3)
         nsimgrid = strtoull(argv[3], NULL, 10);
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("replay_reference", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void tells(const char *words, const char *varied, const char *line)
 
 #define JOB "--platform h800 --nodes 1 --model llama3.1-8b --seq 4096 --mbs 1 --gbs 16"
 
-static void test_line(void)
+TEST(line)
 {
     tells(JOB, NULL, "llama3.1-8b, bf16 (assumed), sequence 4096, batch 16 on h800, stack megatron-2407");
     tells(JOB " --bf16", "", "llama3.1-8b, bf16, sequence 4096, batch 16 on h800, stack megatron-2407");
@@ -33,7 +33,7 @@ static void test_line(void)
 }
 
 /* What varies is left out, by any name of the flag. */
-static void test_varied(void)
+TEST(varied)
 {
     tells(JOB " --bf16", "--model --nodes", "bf16, sequence 4096, batch 16 on h800, stack megatron-2407");
     tells(JOB " --bf16", "--platform --gbs", "llama3.1-8b, bf16, sequence 4096, stack megatron-2407");
@@ -42,7 +42,7 @@ static void test_varied(void)
 }
 
 /* A recipe is named by its source, without its files. */
-static void test_recipe(void)
+TEST(recipe)
 {
     struct ss_scenario *s = NULL;
     struct ss_request r;
@@ -61,13 +61,4 @@ static void test_recipe(void)
     CU_ASSERT_PTR_NULL(strstr(buf, ".csv"));
     ss_scenario_free(s);
     ss_request_free(&r);
-}
-
-SUITE(premises)
-{
-    CU_TestInfo tests[] = {
-        {"the line", test_line}, {"what varies", test_varied}, {"a recipe", test_recipe}, CU_TEST_INFO_NULL};
-    (void)argc;
-    (void)argv;
-    return suite_run("premises", NULL, NULL, tests);
 }

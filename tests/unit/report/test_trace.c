@@ -215,7 +215,7 @@ static void check_trace(const struct ss_program *p, int engine)
     drop(&d);
 }
 
-static void test_two_ranks(void)
+TEST(two_ranks)
 {
     struct ss_program *p = example();
 
@@ -280,7 +280,7 @@ static void check_job(const char *const *words, size_t n)
 }
 
 /* Interleaved, with data-parallel buckets in the background. */
-static void test_job(void)
+TEST(job)
 {
     static const char *const words[] = {"--num-layers-per-virtual-pipeline-stage", "4",
                                         "--overlap-grad-reduce", "--overlap-param-gather"};
@@ -288,7 +288,7 @@ static void test_job(void)
     check_job(words, 4);
 }
 
-static void test_every_schedule(void)
+TEST(every_schedule)
 {
     static const char *const names[] = {"1f1b",  "gpipe", "eager-1f1b", "zb-h1",
                                         "zb-h2", "zb-v",  "dualpipe",   "dualpipev"};
@@ -348,7 +348,7 @@ static void check_kernels(const char *const *words, size_t n, int alone)
 
 static bool every; /* kind of job, not two of them */
 
-static void test_kernels(void)
+TEST(kernels)
 {
     static const char alone[] = "ss.tp.async_backward=0"; /* no collective holds SMs beside a GEMM */
     static const char *const full[] = {"--spread",
@@ -379,7 +379,7 @@ static void test_kernels(void)
 }
 
 /* A slot of several computations is a slice around theirs; the counter ends where it began. */
-static void test_parts_of_a_slot(void)
+TEST(parts_of_a_slot)
 {
     static const char text[] =
         "program parts\nclass a {\nmemory weights 1MiB\nslot x F 0 0 {\nalloc activations 2MiB\n"
@@ -401,7 +401,7 @@ static void test_parts_of_a_slot(void)
 }
 
 /* More picoseconds than 64 bits hold, all of them exact in a double. */
-static void test_long(void)
+TEST(long)
 {
     static const char text[] =
         "program long\nclass a {\nmemory weights 1MiB\nslot x F 0 0 {\ncompute 16777216s\n}\n"
@@ -420,7 +420,7 @@ static void test_long(void)
 }
 
 /* 5 MB over 1 GB/s: 5 ms at full load, behind 1 ms of latency, within a bin of 126 ms / 1500. */
-static void test_link_load(void)
+TEST(link_load)
 {
     struct ss_program *p = example();
     struct drawn d = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){0}, 1);
@@ -447,15 +447,7 @@ static void test_link_load(void)
 
 SUITE(trace)
 {
-    CU_TestInfo tests[] = {{"two ranks", test_two_ranks},
-                           {"kernels", test_kernels},
-                           {"a job", test_job},
-                           {"every schedule", test_every_schedule},
-                           {"parts of a slot", test_parts_of_a_slot},
-                           {"long", test_long},
-                           {"link load", test_link_load},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     every = suite_stride(argc, argv, 2) == 1;
-    return suite_run("trace", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -53,7 +53,7 @@ static double usual(const char *text)
 }
 
 /* All nodes are alike to each other where the fabric is as wide as the NICs. */
-static void test_wide(void)
+TEST(wide)
 {
     int classes;
     double healthy = usual(JOB "--tp 8 --pp 2 --nodes 4");
@@ -65,7 +65,7 @@ static void test_wide(void)
 
 /* Two nodes of one leaf, of which the second fails: the spare is on the next leaf, and what they send crosses two uplinks, each
  * two nodes' at 4:1, which is one node's at 2:1. */
-static void test_leaf(void)
+TEST(leaf)
 {
     double apart = usual(JOB "--tp 8 --nodes 2" LEAVES(1, 2));
     double healthy = usual(JOB "--tp 8 --nodes 2" LEAVES(2, 4));
@@ -73,7 +73,7 @@ static void test_leaf(void)
     CU_ASSERT(healthy < apart);
 }
 
-static void test_folded(void)
+TEST(folded)
 {
     static const char *const jobs[] = {
         JOB "--tp 8 --pp 2 --nodes 8 --failed-gpu 2:7,5" LEAVES(2, 4),
@@ -91,7 +91,7 @@ static void test_folded(void)
 }
 
 /* No more ranks, each where it was but for those of the node, which keep their places in it. */
-static void test_places(void)
+TEST(places)
 {
     struct ss_error err = {0};
     struct ss_run r;
@@ -110,7 +110,7 @@ static void test_places(void)
 
 /* Spare nodes have links beyond those of as many GPUs as there are ranks. All that works is what works without the failure: skewed
  * loads on NVLink, the ports of a mesh, groups of hybrid shards that count nodes. */
-static void test_links_of_spares(void)
+TEST(links_of_spares)
 {
     static const struct {
         const char *job, *failed;
@@ -142,7 +142,7 @@ static void refused(const char *text, const char *what)
     ss_scenario_free(s);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     refused(JOB "--tp 8 --nodes 4 --failed-gpu 4", "the job has nodes 0 to 3");
     refused(JOB "--tp 8 --nodes 4 --failed-gpu 3:8", "GPUs 0 to 7");
@@ -155,13 +155,6 @@ static void test_refused(void)
 
 SUITE(failed_gpu)
 {
-    CU_TestInfo tests[] = {{"a fabric as wide as the NICs", test_wide},
-                           {"a spare on another leaf, by hand", test_leaf},
-                           {"folded, unfolded, both engines", test_folded},
-                           {"places", test_places},
-                           {"links of spare nodes", test_links_of_spares},
-                           {"refused", test_refused},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("failed_gpu", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16 --sequence-parallel"
 
 /* Mean 1, standard deviation of the logarithm sigma, no two alike. */
-static void test_draws(void)
+TEST(draws)
 {
     struct ss_jitter j = {.sigma = 0.1, .seed = 42};
     double sum = 0, logs = 0, squares = 0, n = 20000;
@@ -48,7 +48,7 @@ static void run_with(struct scale_job *s, int engine, int level, double sigma, u
     ss_run_free(&run);
 }
 
-static void test_spread(void)
+TEST(spread)
 {
     struct scale_job s;
     struct ss_run plain;
@@ -80,7 +80,7 @@ static void test_spread(void)
 }
 
 /* Where iterations are alike, the median is the first drawn of those in the middle: of 0 .. 3 it is 1. */
-static void test_alike(void)
+TEST(alike)
 {
     static const char text[] = "program one\nclass a {\ncompute 250ms\n}\n";
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE, .replicas = 4, .workers = {.n = 1}};
@@ -97,7 +97,7 @@ static void test_alike(void)
 
 /* An answer of 2 s, of whose 16 replays all take 1 s: by 16/17 s less on average, with a deviation of 4/17 s, of which three go to
  * both sides; what was seen itself stays within. */
-static void test_sensitivity(void)
+TEST(sensitivity)
 {
     static const char text[] = "program one\nclass a {\ncompute 1s\n}\n";
     const struct ss_timeline answer = {.iteration_s = 2, .doublings = 1000},
@@ -115,7 +115,7 @@ static void test_sensitivity(void)
 }
 
 /* Ranks in lockstep are one class: what every rank by itself comes to. */
-static void test_lockstep(void)
+TEST(lockstep)
 {
     static const char *const jobs[] = {
         JOB,
@@ -161,7 +161,7 @@ static int ascending(const void *pa, const void *pb)
 
 /* The number of 10 draws below the median is 0 or 1 in 11 of 1024 cases, 0 to 2 in 56: it is between the second and the
  * ninth with 95 %. Below the 5th percentile there are none in 60 % of all cases, so it has no lower end. */
-static void test_confidence(void)
+TEST(confidence)
 {
     struct scale_job s;
     struct ss_run run;
@@ -193,7 +193,7 @@ static void test_confidence(void)
 }
 
 /* How many processes share the replicas changes no bit. */
-static void test_workers(void)
+TEST(workers)
 {
     struct scale_job s;
     struct ss_run one, some;
@@ -213,14 +213,6 @@ static void test_workers(void)
 
 SUITE(jitter)
 {
-    CU_TestInfo tests[] = {{"draws", test_draws},
-                           {"iterations under jitter", test_spread},
-                           {"iterations alike", test_alike},
-                           {"sensitivity", test_sensitivity},
-                           {"ranks in lockstep", test_lockstep},
-                           {"confidence", test_confidence},
-                           {"workers", test_workers},
-                           CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
-    return suite_run("jitter", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

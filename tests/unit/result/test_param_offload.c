@@ -51,7 +51,7 @@ static struct seen look(const char *platform, const char *flags, double prefetch
 
 /* Nothing is fetched ahead: all copies are waited for. Bytes of a parameter of the rank's shard, over the link in the direction that has
  * more of them: 2 in the forward; in the backward 2 come, or gradients leave, 2 in each microbatch and 4 behind the last. */
-static void test_time(void)
+TEST(time)
 {
     static const struct {
         const char *flags;
@@ -70,7 +70,7 @@ static void test_time(void)
 }
 
 /* A slow link: the job takes what its copies take, which hide all kernels of the layers; the gathers stand in their stream. */
-static void test_transfer_bound(void)
+TEST(transfer_bound)
 {
     struct seen slow = look("h100 1 ss.pcie.bandwidth=1GBps", "8" ON_HOST, FETCHED);
     struct seen slower = look("h100 1 ss.pcie.bandwidth=500MBps", "8" ON_HOST, FETCHED);
@@ -82,7 +82,7 @@ static void test_transfer_bound(void)
 
 /* The step: on the device it sends 2 bytes a parameter; on the host nothing goes over the link, and states on NVMe are read (12 and the
  * gradient's 4) and written (12), before and behind the step or beside it. */
-static void test_step(void)
+TEST(step)
 {
     struct seen bare = look("h100 1", "8", FETCHED), kept = look("h100 1", "8" ON_HOST, FETCHED);
     struct seen host = look("h100 1", "8" ON_HOST STEPPED_THERE, FETCHED);
@@ -104,7 +104,7 @@ static void test_step(void)
 }
 
 /* NVMe of a node is shared by its GPUs. A rank's first billion parameters stay on the host by default. */
-static void test_nvme(void)
+TEST(nvme)
 {
     struct seen all = look("h100 1", "8 --param-offload nvme --param-offload-max-in-cpu 0", UNFETCHED);
     struct seen fits = look("h100 1", "8 --param-offload nvme --param-offload-max-in-cpu 2e9", UNFETCHED);
@@ -122,7 +122,7 @@ static void test_nvme(void)
     "--use-distributed-optimizer"
 
 /* Swapped states (12 bytes a parameter) go over the link twice, one way after the other, and the device steps; the part of them that is stepped stays. */
-static void test_swap(void)
+TEST(swap)
 {
     struct seen bare = seen_of(MEGATRON, FETCHED), swap = seen_of(MEGATRON " --swap-optimizer", FETCHED);
     struct seen whole = seen_of(MEGATRON " --swap-optimizer --swap-optimizer-times 0", FETCHED);
@@ -138,7 +138,7 @@ static void test_swap(void)
 
 /* Neither parameters nor, where the host steps, gradients lie on the device; what is live stays. The host holds 2 bytes of parameters, 2 of
  * gradients, 4 of fp32 gradients and 12 of states. */
-static void test_memory(void)
+TEST(memory)
 {
     struct seen bare = look("h100 1", "8", FETCHED), kept = look("h100 1", "8" ON_HOST, FETCHED);
     struct seen host = look("h100 1", "8" ON_HOST STEPPED_THERE, FETCHED);
@@ -154,7 +154,7 @@ static void test_memory(void)
     NEAR(host.host, 20 * local);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     static const char *const rows[][3] = {
         {"h100 1 ss.host_memory=100GB", "8" ON_HOST STEPPED_THERE, "need 150 GiB of a node, which has 93"},
@@ -178,14 +178,4 @@ static void test_refused(void)
             ss_run_free(&run);
         scale_close(&s);
     }
-}
-
-SUITE(param_offload)
-{
-    CU_TestInfo tests[] = {{"time", test_time},     {"bound by transfers", test_transfer_bound},
-                           {"step", test_step},     {"NVMe", test_nvme},
-                           {"memory", test_memory}, {"host without room", test_refused},
-                           {"swap", test_swap},     CU_TEST_INFO_NULL};
-
-    return suite_run("param_offload", NULL, NULL, tests);
 }

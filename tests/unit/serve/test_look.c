@@ -67,7 +67,7 @@ static void holds(const char *text)
 }
 
 /* Each key of JSON has the words of text and pictures, and their tone. */
-static void test_words(void)
+TEST(words)
 {
     char row[256];
 
@@ -88,7 +88,7 @@ static void test_words(void)
 }
 
 /* Tones are those of the palette, and stand out from the ground on which the page has them; nothing else on the page has a colour of its own. */
-static void test_tones(void)
+TEST(tones)
 {
     static const enum ss_tones legends[] = {SS_TONES_LABEL, SS_TONES_MEMORY, SS_TONES_STEP};
     char ground[2][8], css[160], row[224];
@@ -116,7 +116,7 @@ static void test_tones(void)
 }
 
 /* Texts are read by everybody (WCAG 2.1, AA), and verdicts are told apart by their words alone. */
-static void test_texts(void)
+TEST(texts)
 {
     static const char *const texts[] = {"ink", "muted", "accent", "good", "warn", "bad"}, *const grounds[] = {
                                                                                               "card", "bg"};
@@ -137,8 +137,5 @@ static void test_texts(void)
 
 SUITE(look)
 {
-    CU_TestInfo tests[] = {
-        {"words", test_words}, {"tones", test_tones}, {"texts", test_texts}, CU_TEST_INFO_NULL};
-
-    return suite_run("look", setup, teardown, tests);
+    return suite_file(argv[0], setup, teardown);
 }

@@ -118,7 +118,7 @@ static void ask(const char *recipe, const char *value, const char *job, struct c
     json_decref(o);
 }
 
-static void test_every_choice(void)
+TEST(every_choice)
 {
     static const char *const lists[][2] = {{"models", "--model"}, {"platforms", "--platform"}};
     struct count n = {0};
@@ -148,8 +148,6 @@ static void test_every_choice(void)
 
 SUITE(mend)
 {
-    CU_TestInfo tests[] = {{"every choice", test_every_choice}, CU_TEST_INFO_NULL};
-
     every = (int)suite_stride(argc, argv, SAMPLE);
-    return suite_run("mend", setup, teardown, tests);
+    return suite_file(argv[0], setup, teardown);
 }

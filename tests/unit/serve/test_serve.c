@@ -77,7 +77,7 @@ static double predicted(const char *text)
     return summary.iteration_s;
 }
 
-static void test_run(void)
+TEST(run)
 {
     json_t *o = json_of("/run.json", JOB, NULL, 200);
 
@@ -101,7 +101,7 @@ static void write_platform(const char *path, const char *nic)
 }
 
 /* An answer is that of before, until a file of it changes. */
-static void test_kept(void)
+TEST(kept)
 {
     char path[] = "/tmp/stepsim-serve-XXXXXX.xml", job[400];
     int fd = mkstemps(path, 4);
@@ -136,7 +136,7 @@ static void test_kept(void)
     unlink(path);
 }
 
-static void test_sweep(void)
+TEST(sweep)
 {
     json_t *o = json_of("/sweep.json", JOB, "gbs=16,32,33", 200), *rows = json_object_get(o, "rows");
 
@@ -147,7 +147,7 @@ static void test_sweep(void)
     json_decref(o);
 }
 
-static void test_job_file(void)
+TEST(job_file)
 {
     struct ss_serve_reply reply;
 
@@ -159,7 +159,7 @@ static void test_job_file(void)
 }
 
 /* The page shows no path: of a file in the data folder its name. */
-static void test_refusals(void)
+TEST(refusals)
 {
     static const struct {
         const char *path, *job, *vary, *message;
@@ -209,7 +209,7 @@ static void test_refusals(void)
 
 /* What the folder has in which the server runs changes no answer: a model's file or folder under a name that the page asks for is not that
  * name's model. */
-static void test_current_folder(void)
+TEST(current_folder)
 {
     static const char *const names[] = {"mine.json", "mine", "Qwen3-8B-Instruct", "nobody/mine.json"};
     const char *config = "{\"model_type\": \"llama\", \"hidden_size\": 4096, \"intermediate_size\": 11008, "
@@ -256,7 +256,7 @@ static void test_current_folder(void)
 }
 
 /* A file that the page was started with is read, under that name alone. */
-static void test_first_words(void)
+TEST(first_words)
 {
     json_t *o = json_of("/choices.json", NULL, NULL, 200);
     const char *word = json_string_value(json_array_get(json_array_get(json_object_get(o, "start"), 0), 1));
@@ -269,7 +269,7 @@ static void test_first_words(void)
 }
 
 /* Each control lists all names of its flag, the first of the table too. */
-static void test_controls(void)
+TEST(controls)
 {
     json_t *o = json_of("/choices.json", NULL, NULL, 200), *controls = json_object_get(o, "controls"), *names;
     struct ss_flag_cursor at = {0};
@@ -289,7 +289,7 @@ static void test_controls(void)
 }
 
 /* Workloads of experts are names, W0_balanced to W7_burst. */
-static void test_workloads(void)
+TEST(workloads)
 {
     static const char *const known[] = {"W0_balanced", "W3_x", "W7_burst", "zipf:1"}, *const others[] = {
                                                                                           "W8_x", "W/_x",
@@ -301,7 +301,7 @@ static void test_workloads(void)
     }
 }
 
-static void test_limits(void)
+TEST(limits)
 {
     char *text = malloc(SS_SERVE_JOB_BYTES + 2), vary[400] = "gbs=1";
     struct ss_serve_reply reply;
@@ -369,7 +369,7 @@ static int status_for(int port, const char *host)
 }
 
 /* It answers to names of this machine, tells a port that is taken, and ends when `stop` can be read. */
-static void test_http(void)
+TEST(http)
 {
     struct served s = {.place = {.threads = 1, .ready = told}}, again = {.port = {-1, -1}};
     int stop[2], port = 0;
@@ -425,7 +425,7 @@ static int link_of(const char *file, const char *typed, const char *at, char **o
     return rc;
 }
 
-static void test_link(void)
+TEST(link)
 {
     static const struct {
         const char *file, *typed, *page, *link;
@@ -464,20 +464,5 @@ static void test_link(void)
 
 SUITE(serve)
 {
-    CU_TestInfo tests[] = {{"answers are kept until a file changes", test_kept},
-                           {"run", test_run},
-                           {"sweep", test_sweep},
-                           {"job file", test_job_file},
-                           {"refusals", test_refusals},
-                           {"current folder", test_current_folder},
-                           {"first words", test_first_words},
-                           {"controls", test_controls},
-                           {"workloads", test_workloads},
-                           {"limits", test_limits},
-                           {"link", test_link},
-#ifdef HAVE_HTTP
-                           {"HTTP", test_http},
-#endif
-                           CU_TEST_INFO_NULL};
-    return suite_run("serve", setup, teardown, tests);
+    return suite_file(argv[0], setup, teardown);
 }

@@ -76,7 +76,7 @@ static const char *hidden_table(void)
     return path;
 }
 
-static void test_finds_hidden(void)
+TEST(finds_hidden)
 {
     const char *table = hidden_table();
     struct ss_calibrate_options opt = {.platform = "h800", .ntables = 1, .tables = &table, .leave_out = "id"};
@@ -104,7 +104,7 @@ static void test_finds_hidden(void)
     ss_calibration_free(c);
 }
 
-static void test_writes(void)
+TEST(writes)
 {
     const char *table = hidden_table();
     struct ss_calibrate_options opt = {
@@ -146,7 +146,7 @@ static void test_writes(void)
     ss_calibration_free(c);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     struct ss_fit_prop f;
     struct ss_error err = {0};
@@ -196,7 +196,7 @@ static void test_refused(void)
 
 /* Without bounds a prop is fitted within a factor of three, and within its own bounds; one of 0 within the first hundredth of these:
  * ss.iteration.fixed is 0 to 10 s. A fraction is fitted within all of its bounds. */
-static void test_bounds(void)
+TEST(bounds)
 {
     static const struct {
         const char *value;
@@ -240,7 +240,7 @@ static int nccl_add(char *text, size_t size, int n, double bytes, double seconds
 }
 
 /* All-gathers on one node of h800 at 140 GB/s of its 200 and 3 us a step of LL128, in the fastest of NCCL's protocols. */
-static void test_fits_nccl(void)
+TEST(fits_nccl)
 {
     char text[4096];
     struct ss_calibrate_options opt = {.platform = "h800", .nccl_nodes = 1};
@@ -277,7 +277,7 @@ static void test_fits_nccl(void)
 }
 
 /* All-reduces within a node of a card whose switch sums, as the curve of the card itself says with other numbers. */
-static void test_fits_nvls(void)
+TEST(fits_nvls)
 {
     char text[4096];
     struct ss_calibrate_options opt = {.platform = "h800", .nccl_nodes = 1};
@@ -385,7 +385,7 @@ static void check_timer_forms(void)
     ss_train_log_free(log);
 }
 
-static void test_train_log(void)
+TEST(train_log)
 {
     struct ss_train_log *log;
     struct ss_error err = {0};
@@ -430,7 +430,7 @@ static void check_timers(const struct ss_calibration *c, int fitted)
     }
 }
 
-static void test_fits_log(void)
+TEST(fits_log)
 {
     char log[256], job[256];
     struct ss_calibrate_options opt = {.platform = "h800"};
@@ -471,20 +471,11 @@ static void test_fits_log(void)
 
 SUITE(calibrate)
 {
-    CU_TestInfo tests[] = {{"finds hidden", test_finds_hidden},
-                           {"writes", test_writes},
-                           {"refused", test_refused},
-                           {"bounds", test_bounds},
-                           {"fits nccl", test_fits_nccl},
-                           {"fits nvls", test_fits_nvls},
-                           {"train log", test_train_log},
-                           {"fits log", test_fits_log},
-                           CU_TEST_INFO_NULL};
     static const char *const files[] = {"hidden.xml", "hidden.csv", "rows.csv", "fitted.xml",
                                         "mine.xml",   "nccl.txt",   "t.log",    "t.args"};
     if (!mkdtemp(folder))
         return 2;
-    int bad = suite_run("calibrate", NULL, NULL, tests);
+    int bad = suite_file(argv[0], NULL, NULL);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[256];
         snprintf(path, sizeof path, "%s/%s", folder, files[i]);

@@ -30,7 +30,7 @@ static const char nccl[] =
     "# Out of bounds values : 0 OK\n"
     "# Avg bus bandwidth    : 37.8\n";
 
-static void test_nccl(void)
+TEST(nccl)
 {
     struct ss_nccl_log *log;
     struct ss_error err = {0};
@@ -81,7 +81,7 @@ static void test_nccl(void)
     "# all_gather_perf\n\n# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
 
 /* What is damaged is refused with its line: neither another column nor the rest of the log stands for it. */
-static void test_nccl_damage(void)
+TEST(nccl_damage)
 {
     static const struct {
         const char *line;
@@ -138,7 +138,7 @@ static int read_behind(const char *prefix, const char *more, struct ss_nccl_log 
 }
 
 /* What launchers, shells, containers and loggers write before each line is no part of it. */
-static void test_nccl_prefixes(void)
+TEST(nccl_prefixes)
 {
     static const char *const prefixes[] = {"[0]",
                                            "[0] ",
@@ -177,7 +177,7 @@ static void test_nccl_prefixes(void)
 }
 
 /* Two ranks move as much as the buffer holds in any collective: the count tells a sum of all from one of shares. */
-static void test_nccl_guess(void)
+TEST(nccl_guess)
 {
     static const struct {
         const char *row, *operation;
@@ -199,15 +199,4 @@ static void test_nccl_guess(void)
         CU_ASSERT_STRING_EQUAL(log->operation, rows[i].operation);
         ss_nccl_free(log);
     }
-}
-
-SUITE(nccl_log)
-{
-    static CU_TestInfo tests[] = {{"a run", test_nccl},
-                                  {"damage", test_nccl_damage},
-                                  {"prefixes", test_nccl_prefixes},
-                                  {"which collective", test_nccl_guess},
-                                  CU_TEST_INFO_NULL};
-
-    return suite_run("nccl log", NULL, NULL, tests);
 }

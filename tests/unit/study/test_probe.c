@@ -14,7 +14,7 @@
 
 /* ---- plan ---- */
 
-static void test_plan(void)
+TEST(plan)
 {
     struct probe_plan plan, more;
     int gemms[SS_PRECISION_COUNT] = {0}, passes[3] = {0}, large = 0;
@@ -59,7 +59,7 @@ static int has(const struct probe_plan *p, int pass, long m, long n, long k)
 }
 
 /* Llama-3.1 70B at tp 8 and 4096 tokens: QKV of (64 + 2 * 8) * 128 / 8 columns, gate and up of 2 * 28672 / 8. */
-static void test_shapes(void)
+TEST(shapes)
 {
     struct probe_plan all;
 
@@ -79,7 +79,7 @@ static void test_shapes(void)
 
 /* ---- statistics ---- */
 
-static void test_statistics(void)
+TEST(statistics)
 {
     struct probe_sample odd = {.n = 5, .seconds = {5, 1, 4, 2, 3}}, even = {.n = 4, .seconds = {4, 1, 3, 2}},
                         one = {.n = 1, .seconds = {7}}, none = {0};
@@ -92,7 +92,7 @@ static void test_statistics(void)
     CU_ASSERT_EQUAL(probe_median(&none), 0);
 }
 
-static void test_driver(void)
+TEST(driver)
 {
     char v[16];
 
@@ -184,7 +184,7 @@ static size_t rows(void)
     return n;
 }
 
-static void test_resumes(void)
+TEST(resumes)
 {
     size_t all;
 
@@ -207,7 +207,7 @@ static void test_resumes(void)
 }
 
 /* What the probe writes is what calibrate reads. */
-static void test_is_read(void)
+TEST(is_read)
 {
     const struct ss_card card = {.name = "H20", .peak_bf16 = 1e14};
     struct ss_bench *bench;
@@ -225,7 +225,7 @@ static void test_is_read(void)
     ss_csv_free(csv);
 }
 
-static void test_refused(void)
+TEST(refused)
 {
     FILE *f;
 
@@ -249,15 +249,11 @@ static void test_refused(void)
 
 SUITE(probe)
 {
-    CU_TestInfo tests[] = {
-        {"plan", test_plan},       {"shapes", test_shapes},   {"statistics", test_statistics},
-        {"driver", test_driver},   {"resumes", test_resumes}, {"is read", test_is_read},
-        {"refused", test_refused}, CU_TEST_INFO_NULL};
     int fd = mkstemps(file, 4);
 
     if (fd < 0 || close(fd))
         return 2;
-    int bad = suite_run("probe", NULL, NULL, tests);
+    int bad = suite_file(argv[0], NULL, NULL);
     unlink(file);
     return bad;
 }

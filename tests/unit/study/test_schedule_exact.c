@@ -134,7 +134,7 @@ static struct ss_search *problem(int p, int m)
 }
 
 /* The three lengths are known: ZB-H1's 3 m + p - 1 with p in flight, and one microbatch at a time under a cap of one. */
-static void test_by_hand(void)
+TEST(by_hand)
 {
     long nodes = 0;
     for (int p = 2; p <= MAX_P; p++) {
@@ -170,7 +170,7 @@ static struct ss_search *random_problem(uint64_t seed)
 }
 
 /* The bound cuts off nothing that is shorter. */
-static void test_blind(void)
+TEST(blind)
 {
     long blind = 0, nodes = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -182,7 +182,7 @@ static void test_blind(void)
     CU_ASSERT(blind > nodes);
 }
 
-static void test_random(void)
+TEST(random)
 {
     double worst = 0, sum = 0;
     long nodes = 0;
@@ -206,13 +206,9 @@ static void test_random(void)
 
 SUITE(schedule_exact)
 {
-    CU_TestInfo tests[] = {{"by hand", test_by_hand},
-                           {"bound", test_blind},
-                           {"random times and caps", test_random},
-                           CU_TEST_INFO_NULL};
     if (argc > 1)
         first_seed = strtoull(argv[1], NULL, 10);
     if (argc > 2)
         nseeds = strtoull(argv[2], NULL, 10);
-    return suite_run("schedule_exact", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }

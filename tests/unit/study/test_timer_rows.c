@@ -31,7 +31,7 @@ static int parse(const char *text, struct ss_timer_rows *t, struct ss_error *err
     return ss_timer_rows_parse(text, strlen(text), "t.csv", t, err);
 }
 
-static void test_reads(void)
+TEST(reads)
 {
     struct ss_timer_rows t;
     struct ss_error err;
@@ -46,7 +46,7 @@ static void test_reads(void)
     ss_timer_rows_free(&t);
 }
 
-static void test_mistakes(void)
+TEST(mistakes)
 {
     static const struct {
         const char *text, *message;
@@ -72,7 +72,7 @@ static void test_mistakes(void)
 }
 
 /* Measured beside predicted; one that is not simulated, and one of a run that the table lacks, have no error. */
-static void test_validates(void)
+TEST(validates)
 {
     const char *tables[] = {runs};
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE, .timer_rows = timers};
@@ -101,7 +101,7 @@ static void test_validates(void)
 }
 
 /* Timers are shown, or count beside the times; what is not simulated is named. */
-static void test_fits(void)
+TEST(fits)
 {
     const char *tables[] = {runs};
     struct ss_calibrate_options opt = {.platform = "v100",
@@ -132,7 +132,7 @@ static void test_fits(void)
 }
 
 /* Whoever wants no message gets the status alone. */
-static void test_no_message(void)
+TEST(no_message)
 {
     const char *tables[] = {runs};
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
@@ -144,15 +144,12 @@ static void test_no_message(void)
 
 SUITE(timer_rows)
 {
-    CU_TestInfo tests[] = {{"reads", test_reads},           {"mistakes", test_mistakes},
-                           {"validates", test_validates},   {"fits", test_fits},
-                           {"no message", test_no_message}, CU_TEST_INFO_NULL};
     int a = mkstemp(runs), b = mkstemp(timers);
     if (a < 0 || b < 0)
         return 2;
     close(a);
     close(b);
-    int bad = suite_run("timer rows", NULL, NULL, tests);
+    int bad = suite_file(argv[0], NULL, NULL);
     unlink(runs);
     unlink(timers);
     return bad;

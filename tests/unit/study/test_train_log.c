@@ -23,7 +23,7 @@ static void tells(const struct ss_train_log *log, int told, double value)
     CU_ASSERT_DOUBLE_EQUAL(log->told[told], value, 1e-9 * value);
 }
 
-static void test_megatron(void)
+TEST(megatron)
 {
     struct ss_train_log *log = read(" [2026-01-02 03:04:05] iteration        1/     100 | elapsed time per "
                                     "iteration (ms): 30000.0 | throughput per GPU "
@@ -50,7 +50,7 @@ static void test_megatron(void)
     ss_train_log_free(log);
 }
 
-static void test_bridge_and_nemo(void)
+TEST(bridge_and_nemo)
 {
     struct ss_train_log *log = read("Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU\n"
                                     "Step Time: 0.50s , 32680.36 tok/s/gpu, GPU utilization: 257.1 "
@@ -77,7 +77,7 @@ static void test_bridge_and_nemo(void)
     ss_train_log_free(log);
 }
 
-static void test_torchtitan(void)
+TEST(torchtitan)
 {
     struct ss_train_log *log =
         read("[rank0]:[titan] 2026-01-01 - root - INFO - \033[31mstep: 10  \033[32mloss:  7.2  "
@@ -99,7 +99,7 @@ static void test_torchtitan(void)
     ss_train_log_free(log);
 }
 
-static void test_nanotron(void)
+TEST(nanotron)
 {
     struct ss_train_log *log = read(
         "iteration: 5 / 15 | consumed_tokens: 1.31M | elapsed_time_per_iteration_ms: 2.3K | tokens_per_sec: "
@@ -119,7 +119,7 @@ static void test_nanotron(void)
     ss_train_log_free(log);
 }
 
-static void test_deepspeed(void)
+TEST(deepspeed)
 {
     struct ss_train_log *log = read("[timer.py:260:stop] epoch=0/micro_step=40/global_step=10, "
                                     "RunningAvgSamplesPerSec=25.02, CurrSamplesPerSec=25.5, "
@@ -143,7 +143,7 @@ static void test_deepspeed(void)
     ss_train_log_free(log);
 }
 
-static void test_neox(void)
+TEST(neox)
 {
     struct ss_train_log *log =
         read(" samples/sec: 51.234 | iteration       10/      50 | elapsed time per iteration (ms): 9876.5 | "
@@ -157,7 +157,7 @@ static void test_neox(void)
     ss_train_log_free(log);
 }
 
-static void test_trainer(void)
+TEST(trainer)
 {
     struct ss_train_log *log =
         read("Loading checkpoint shards: 100%|##| 4/4 [00:05<00:00,  1.30s/it]\n"
@@ -182,7 +182,7 @@ static void test_trainer(void)
 }
 
 /* Others, of a line or two each. */
-static void test_others(void)
+TEST(others)
 {
     struct ss_train_log *log = read(" iteration        5/     206 | elapsed time per iteration (ms): "
                                     "100512.9 | memory(GiB): 21.5 | elapsed time: 10m 7s | "
@@ -216,7 +216,7 @@ static void test_others(void)
 }
 
 /* Figures whose words are others' words, too, in lines that a word of the framework tells. */
-static void test_signs(void)
+TEST(signs)
 {
     struct ss_train_log *log = read(
         "01/02 03:04:05 - mmengine - INFO - Iter(train) [ 10/500]  lr: 1.0000e-05  eta: 0:21:23  time: "
@@ -275,7 +275,7 @@ static void test_signs(void)
 }
 
 /* Lines of no known logger are not guessed at: the first is told by its number. */
-static void test_unread(void)
+TEST(unread)
 {
     static const char *const texts[] = {"epoch 1\nstep 5 | tokens/s: 5000 | mem 3\n",
                                         "x\nstep:5 - timing_s/step:46.5 - perf/throughput:801.4\n",
@@ -302,7 +302,7 @@ static void test_unread(void)
 #define STEP(ms) " iteration 1/9 | elapsed time per iteration (ms): " #ms " | global batch size: 8 |\n"
 
 /* A unit behind the number beats the one of the key. */
-static void test_units(void)
+TEST(units)
 {
     static const char *const texts[] = {
         "elapsed time per iteration (ms): 5100 |\n", "elapsed time per iteration (ms): 5.1 s |\n",
@@ -316,7 +316,7 @@ static void test_units(void)
     }
 }
 
-static void test_doubts(void)
+TEST(doubts)
 {
     static const struct {
         const char *text, *doubt;
@@ -345,7 +345,7 @@ static void test_doubts(void)
     }
 }
 
-static void test_nothing(void)
+TEST(nothing)
 {
     static const char *const texts[] = {"", "tps_x: 5\n", "mfu: none\n", "memory: 3GiB\n",
                                         "elapsed time per iteration (ms): 0\n"};
@@ -356,18 +356,4 @@ static void test_nothing(void)
         CU_ASSERT_EQUAL(ss_train_log_parse(texts[i], strlen(texts[i]), "t.log", &log, &err), SS_ERR_INPUT);
         CU_ASSERT_STRING_EQUAL(err.file, "t.log");
     }
-}
-
-SUITE(train_log)
-{
-    static CU_TestInfo tests[] = {
-        {"Megatron-LM", test_megatron},  {"Megatron-Bridge and NeMo", test_bridge_and_nemo},
-        {"torchtitan", test_torchtitan}, {"nanotron", test_nanotron},
-        {"DeepSpeed", test_deepspeed},   {"GPT-NeoX", test_neox},
-        {"Trainer", test_trainer},       {"others", test_others},
-        {"no figure", test_nothing},     {"signs", test_signs},
-        {"unread lines", test_unread},   {"doubts", test_doubts},
-        {"units", test_units},           CU_TEST_INFO_NULL};
-
-    return suite_run("train log", NULL, NULL, tests);
 }

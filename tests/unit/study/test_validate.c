@@ -26,7 +26,7 @@ static struct ss_validation *validate(const char *text)
 }
 
 /* --set among the flags of a row holds for its platform and its stack. */
-static void test_flags_set(void)
+TEST(flags_set)
 {
     struct ss_validation *v =
         validate(FULL_HEAD "plain," JOB "ok,1000,,ok,,,\n"
@@ -53,7 +53,7 @@ static const char outcomes[] = FULL_HEAD
     "broken," JOB "framework-error,,,ok,NCCL error,,\n"
     "never," JOB "not-run,,,ok,,,\n";
 
-static void test_outcomes(void)
+TEST(outcomes)
 {
     static const int right[] = {1, 1, 0, 1, 1, 0, 1, -1, -1, -1};
     static const char *const predicted[] = {
@@ -79,7 +79,7 @@ static void test_outcomes(void)
 }
 
 /* 1F1B holds most on its first stage: so much a stack shows that logs the largest or the first one, not the last. */
-static void test_logged_stage(void)
+TEST(logged_stage)
 {
     static const char *const logged[] = {"peak", "first", "last"};
     char path[] = "/tmp/stepsim-stack-XXXXXX", text[1024];
@@ -108,7 +108,7 @@ static void test_logged_stage(void)
 }
 
 /* What a figure of memory is, the table says, else the stack: Megatron-Bridge logs what PyTorch has allocated. */
-static void test_reported_memory(void)
+TEST(reported_memory)
 {
     static const struct {
         const char *stack, *kind, *said;
@@ -133,7 +133,7 @@ static void test_reported_memory(void)
 }
 
 /* What a source does not say of recompute is shown from both ends; a dense row has no such bounds. */
-static void test_bounds(void)
+TEST(bounds)
 {
     struct ss_validation *v = validate("id,platform,nodes,model,precision,num_experts,ep,micro_batch,global_"
                                        "batch,seq_length,recompute,outcome\n"
@@ -149,7 +149,7 @@ static void test_bounds(void)
     ss_validation_free(v);
 }
 
-static void test_unsupported(void)
+TEST(unsupported)
 {
     struct ss_validation *v = validate(
         "id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome,flags\n"
@@ -164,7 +164,7 @@ static void test_unsupported(void)
 }
 
 /* Errors of -50, +0, +100 % by choice of what was measured. */
-static void test_statistics(void)
+TEST(statistics)
 {
     struct ss_validation *v = validate(HEAD "a," JOB "ok,1000,,A,\n"), *three;
     double ms = 1e3 * v->rows[0].summary.iteration_s;
@@ -184,7 +184,7 @@ static void test_statistics(void)
 }
 
 /* The source of a row is what its id begins with, up to the first dash; one letter behind it belongs to it. */
-static void test_sources(void)
+TEST(sources)
 {
     struct ss_validation *v = validate(HEAD "dgxc2411-a-70b," JOB "ok,1000,,ok,\n"
                                             "vt-m-12," JOB "ok,1000,,ok,\n"
@@ -210,7 +210,7 @@ static char *written(const struct ss_validation *v,
     return text;
 }
 
-static void test_json(void)
+TEST(json)
 {
     static const char *const keys[] = {
         "id",        "quality",      "outcome",       "predicted_outcome", "measured_ms", "predicted_ms",
@@ -239,7 +239,7 @@ static void test_json(void)
 }
 
 /* Rows that are filled by hand: what is as predicted has an error of 0, what is not known an empty field. */
-static void test_csv(void)
+TEST(csv)
 {
     struct ss_validation_row rows[] = {{.table = "t",
                                         .id = "a-b",
@@ -275,7 +275,7 @@ static void test_csv(void)
 }
 
 /* A written table compares equal with itself, and every kind of change is seen. */
-static void test_compare(void)
+TEST(compare)
 {
     struct ss_validation *v = validate(outcomes);
     char path[] = "/tmp/stepsim-results-XXXXXX", *text = written(v, ss_validation_write_csv), *report = NULL;
@@ -308,7 +308,7 @@ static int narrow_svg(const struct ss_validation *v, FILE *out, struct ss_error 
     return ss_validation_write_svg(v, 600, out, err);
 }
 
-static void test_svg(void)
+TEST(svg)
 {
     struct ss_validation *v = validate(outcomes);
     char *text = written(v, narrow_svg);
@@ -385,7 +385,7 @@ static void drop_tables(struct copies *c)
 }
 
 /* Notes are for people: whatever they say, among it all that was read once, predictions and verdicts are the same. */
-static void test_notes(void)
+TEST(notes)
 {
     static const char words[] = "uneven: first 1 last 1; optimizer offloaded; ValueError: no such thing";
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
@@ -422,7 +422,7 @@ static void count(void *ctx, int done, int total, const char *id)
 }
 
 /* Any number of processes gives the same bytes: of runs, of timers, and of what is refused; each row is told once. */
-static void test_workers(void)
+TEST(workers)
 {
     struct copies rows;
     char *texts[2][2];
@@ -452,7 +452,7 @@ static void test_workers(void)
 }
 
 /* The command line's job file and the table's row are one run: one prediction. */
-static void test_same_as_job_file(void)
+TEST(same_as_job_file)
 {
     const char *tables[] = {SS_SOURCE_DIR "/validation/runs.csv"};
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
@@ -480,22 +480,6 @@ static void test_same_as_job_file(void)
 
 SUITE(validate)
 {
-    CU_TestInfo tests[] = {{"flags that set", test_flags_set},
-                           {"outcomes", test_outcomes},
-                           {"the stage that is logged", test_logged_stage},
-                           {"reported memory", test_reported_memory},
-                           {"bounds of recompute", test_bounds},
-                           {"unsupported", test_unsupported},
-                           {"statistics", test_statistics},
-                           {"sources", test_sources},
-                           {"csv", test_csv},
-                           {"json", test_json},
-                           {"compare", test_compare},
-                           {"svg", test_svg},
-                           {"notes are for people", test_notes},
-                           {"workers", test_workers},
-                           {"same as job file", test_same_as_job_file},
-                           CU_TEST_INFO_NULL};
     stride = suite_stride(argc, argv, 8);
-    return suite_run("validate", NULL, NULL, tests);
+    return suite_file(argv[0], NULL, NULL);
 }
