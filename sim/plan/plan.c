@@ -273,7 +273,7 @@ static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_cache_put,
     };
     int rc = ss_plan_cache_take(b, err);
-    return rc || b->kept ? rc : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
+    return rc ? rc : b->kept ? spread_tokens(b, err) : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
 }
 
 /* Each step reads what earlier steps wrote (struct ss_plan_builder). */

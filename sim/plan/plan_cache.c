@@ -28,14 +28,14 @@ static int is_usual(const struct ss_plan_builder *b)
            !ss_job_is_placed(b->plan->job);
 }
 
-/* Returns whether a plan is kept. Tokens sent to experts depend on the microbatch. */
+/* Returns whether a plan is kept. Uneven amounts of tokens, which depend on the microbatch, load links unlike. */
 static int is_kept(const struct ss_plan_builder *b)
 {
-    return is_usual(b) && !b->plan->experts;
+    return is_usual(b) && (!b->plan->experts || b->plan->job->moe.load == SS_LOAD_BALANCED);
 }
 
 /* Mixes in what is read of the machine: its props, but for those of kernels alone, and what collectives make of them. Groups ask of the
- * stack only whether its NCCL has PAT, which takes members on three nodes or more; a dispatcher has no part in a plan without experts. A
+ * stack only whether its NCCL has PAT, which takes members on three nodes or more; a dispatcher's rates decide nothing before costs. A
  * platform with routes one by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
@@ -151,6 +151,19 @@ static void read_kept(struct ss_plan_builder *b, const struct ss_plan_kept *kept
     b->alike = kept->alike;
 }
 
+/* Gives the builder shapes of expert groups of its own, because where tokens go is not kept. */
+static int own_shapes(struct ss_plan_builder *b, struct ss_error *err)
+{
+    size_t n = (size_t)b->groups.nshapes[SS_COMM_EP];
+    if (!b->plan->experts)
+        return SS_OK;
+    b->own = malloc((n + 1) * sizeof *b->own);
+    SS_NEED(b->own, err);
+    memcpy(b->own, b->groups.shape[SS_COMM_EP], n * sizeof *b->own);
+    b->groups.shape[SS_COMM_EP] = b->own;
+    return SS_OK;
+}
+
 int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err)
 {
     if (!is_kept(b))
@@ -160,7 +173,8 @@ int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err)
     if (!kept)
         return SS_OK;
     read_kept(b, kept);
-    return copy_classes(kept, b->plan, err);
+    int rc = copy_classes(kept, b->plan, err);
+    return rc ? rc : own_shapes(b, err);
 }
 
 /* Copies the plan's arrays once the plan has classes. */
@@ -278,15 +292,7 @@ int ss_plan_cache_stages(struct ss_plan_builder *b, ss_plan_step_function *build
         read_kept(b, kept);
     else
         SS_THEN(rc, put(b, err));
-    if (rc || !b->plan->experts)
-        return rc;
-    size_t n = (size_t)b->groups.nshapes[SS_COMM_EP];
-    b->own = malloc((n + 1) * sizeof *b->own);
-    if (!b->own)
-        return ss_nomem(err);
-    memcpy(b->own, b->groups.shape[SS_COMM_EP], n * sizeof *b->own);
-    b->groups.shape[SS_COMM_EP] = b->own;
-    return SS_OK;
+    return rc ? rc : own_shapes(b, err);
 }
 
 void ss_plan_cache_end(struct ss_plan_builder *b)

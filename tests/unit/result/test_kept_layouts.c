@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cache for jobs of other stacks and cards: what is kept changes no answer. */
+/* One cache for jobs of other stacks and cards, and for mixtures: what is kept changes no answer. */
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cache.h"
 #include "job_helper.h"
-#include "stepsim/cache.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
 
@@ -83,8 +82,38 @@ TEST(processes)
     for (int i = 0; i < n; i++) {
         const struct ss_cache_counts before = ss_cache_counts(cache);
         CU_ASSERT_EQUAL(seconds(jobs[i], cache), seconds(jobs[i], NULL));
-        CU_ASSERT(ss_cache_counts(cache).found - before.found >=
-                  3); /* messages, layers and, without experts, groups */
+        CU_ASSERT(ss_cache_counts(cache).found - before.found >= 3); /* messages, layers, groups */
     }
+
+/* Mixtures that differ in micro batch and recompute share groups, routes and classes, but where their experts have unlike loads. */
+TEST(experts)
+{
+    static const char *const jobs[] = {
+        "--nodes 4 --pp 2 --ep 8",
+        "--nodes 4 --tp 2 --etp 1 --sequence-parallel --pp 2 --ep 16 --use-distributed-optimizer",
+        "--nodes 4 --tp 1 --cp 2 --ep 32 --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend "
+        "deepep",
+        "--nodes 4 --tp 1 --ep 8 --fsdp full",
+    };
+    static const char *const like[] = {
+        "--mbs 1",
+        "--mbs 2",
+        "--mbs 2 --recompute selective",
+        "--mbs 4 --recompute full",
+        "--mbs 1 --moe-load biased:0.3",
+        "--mbs 4 --moe-load biased:0.3",
+        "--mbs 2 --recompute-granularity full --recompute-method block --recompute-num-layers 3",
+    };
+    struct ss_cache *cache;
+
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
+        for (size_t k = 0; k < sizeof like / sizeof like[0]; k++) {
+            char line[512];
+            snprintf(line, sizeof line,
+                     "--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 256 %s %s", jobs[i],
+                     like[k]);
+            CU_ASSERT_EQUAL(seconds(line, cache), seconds(line, NULL));
+        }
     ss_cache_close(cache);
 }
