@@ -26,6 +26,10 @@
 /* number of leaves in an item of the pool; they share costs */
 #define RUN 128
 
+/* Axes on which layers do not depend, and those on which weights, gradients and optimizer states do not: a bit each. */
+#define BESIDE_LAYERS (1u << SS_FIND_PP | 1u << SS_FIND_VP | 1u << SS_FIND_SCHEDULE)
+#define BESIDE_STATES (1u << SS_FIND_MBS | 1u << SS_FIND_RECOMPUTE)
+
 /* ---- bounds that layouts share ---- */
 
 struct ss_find_costs {
@@ -34,6 +38,7 @@ struct ss_find_costs {
     const struct ss_find_known *known; /* NULL: whatever was decided before, all bounds are wanted */
     struct ss_cache *cache;
     struct ss_map at;
+    struct ss_map large; /* layouts whose weights, gradients and optimizer states alone do not fit */
     /* [cluster]: what its model says, which is that of all its leaves; known 0: nothing yet */
     struct traits {
         signed char known, alike, hybrid;
@@ -64,30 +69,24 @@ static const struct traits *traits_of(const struct ss_find_cluster *c, const str
     return t;
 }
 
+/* Returns a key of what layouts share that differ in axes of these kinds, a bit each. `of` tells one thing that is shared from others. */
+static uint64_t key_without(unsigned kinds, int of, const struct ss_find_cluster *c,
+                            const struct ss_find_leaf *leaf)
+{
+    uint64_t h = mix(mix((uint64_t)leaf->cluster, of), ss_find_switches_of(leaf->at));
+    for (int a = 0; a < c->naxes; a++)
+        h = mix(h, kinds >> c->axes[a].kind & 1 ? -1 : leaf->at[a]);
+    return h;
+}
+
 /* Returns a key that layouts share if their ranks have equal costs: the schedule does not matter, nor do
  * the chunks where all layers are alike. */
 static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job, int alike)
 {
     int even = ss_plan_bounds_is_even(job, alike);
-    uint64_t h = mix((uint64_t)leaf->cluster, even);
-    for (int a = 0; a < c->naxes; a++) {
-        int kind = c->axes[a].kind;
-        h = mix(h, kind == SS_FIND_SCHEDULE || (kind == SS_FIND_VP && even) ? -1 : leaf->at[a]);
-    }
-    h = mix(h, ss_find_switches_of(leaf->at));
+    uint64_t h = key_without(1u << SS_FIND_SCHEDULE | (unsigned)even << SS_FIND_VP, even, c, leaf);
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
-}
-
-/* Returns a key of layouts with equal layers, whatever their stages and chunks. */
-static uint64_t key_of_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf)
-{
-    uint64_t h = mix(mix((uint64_t)leaf->cluster, 2), ss_find_switches_of(leaf->at));
-    for (int a = 0; a < c->naxes; a++) {
-        int kind = c->axes[a].kind;
-        h = mix(h, kind == SS_FIND_PP || kind == SS_FIND_VP || kind == SS_FIND_SCHEDULE ? -1 : leaf->at[a]);
-    }
-    return h;
 }
 
 /* Finds the entry of a key, or makes one and sets *is_new. Error: SS_ERR_NOMEM. */
@@ -111,7 +110,7 @@ static int keep_layers(const struct ss_find_cluster *c, const struct ss_find_lea
     int is_new, i;
     if (!layers.kinds)
         return SS_OK;
-    SS_TRY(entry_at(shared, key_of_layers(c, leaf), &is_new, &i));
+    SS_TRY(entry_at(shared, key_without(BESIDE_LAYERS, 2, c, leaf), &is_new, &i));
     struct ss_layer_bounds *kept = &shared->entry[i].least.layers;
     if (is_new || layers.kinds > kept->kinds ||
         (layers.kinds == kept->kinds && layers.microbatches < kept->microbatches))
@@ -119,16 +118,26 @@ static int keep_layers(const struct ss_find_cluster *c, const struct ss_find_lea
     return SS_OK;
 }
 
-/* Returns what the layers of a leaf take alone, s, by those of leaves with other stages; 0: none has its layers. */
-static double seconds_by_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                                const struct ss_job *job, int microbatches,
-                                const struct ss_find_costs *shared)
+/* Finds what the layers of a leaf take alone, s, by those of leaves with other stages or its own; 0: not known. Error: SS_ERR_NOMEM. */
+static int find_by_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                          const struct ss_job *job, int microbatches, struct ss_find_costs *shared,
+                          double *out)
 {
-    int i = ss_plan_bounds_is_megatrons(job) ? ss_map_get(&shared->at, key_of_layers(c, leaf)) : -1;
-    return i < 0 ? 0
-                 : ss_plan_bounds_by_layers(&shared->entry[i].least.layers, job, c->stack, c->platform,
-                                            microbatches) *
-                       (1 - ROUNDING);
+    struct ss_plan_bounds first;
+    *out = 0;
+    if (!ss_plan_bounds_is_megatrons(job) || !ss_plan_bounds_has_layers(job, c->stack, c->platform))
+        return SS_OK;
+    int i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS, 2, c, leaf)), rc = SS_OK;
+    if (i < 0) {
+        rc = ss_plan_bounds_find(job, c->stack, c->platform, -1, shared->cache, &first, NULL);
+        rc = rc ? rc : keep_layers(c, leaf, first.layers, shared);
+        i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS, 2, c, leaf));
+    }
+    if (i >= 0)
+        *out = ss_plan_bounds_by_layers(&shared->entry[i].least.layers, job, c->stack, c->platform,
+                                        microbatches) *
+               (1 - ROUNDING);
+    return rc == SS_ERR_NOMEM ? rc : SS_OK;
 }
 
 /* Finds the costs that a leaf shares. *out is -1 where they cannot be known. Error: SS_ERR_NOMEM. */
@@ -144,6 +153,9 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
         rc = found == SS_ERR_NOMEM ? found
              : found               ? SS_OK
                                    : keep_layers(c, leaf, shared->entry[i].least.layers, shared);
+        if (!found && shared->entry[i].least.states > ss_platform_card(c->platform)->device_memory &&
+            ss_map_put(&shared->large, key_without(BESIDE_STATES, 3, c, leaf), 1) < 0)
+            rc = SS_ERR_NOMEM;
     }
     *out = !rc && shared->entry[i].known ? i : -1;
     return rc;
@@ -220,7 +232,7 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
 }
 
 int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, const struct ss_asked *asked,
-                      struct ss_job *job, double most, struct ss_find_bounds *out)
+                      struct ss_job *job, double most, int fits, struct ss_find_bounds *out)
 {
     const struct ss_find_space *s = shared->space;
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
@@ -232,12 +244,18 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
     out->decided = shared->known && ss_find_known_decided(shared->known, leaf->walk, out->set);
     if (out->decided)
         return SS_OK;
+    if (fits && ss_map_get(&shared->large, key_without(BESIDE_STATES, 3, c, leaf)) >= 0) {
+        out->seconds = out->work = out->bytes = out->least_bytes = INFINITY;
+        return SS_OK;
+    }
     int microbatches = ss_job_microbatches(job, c->world_size);
     if (!ss_plan_bounds_is_megatrons(job))
         rc = find_flight(job, microbatches, shared, &flight);
     if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
         return bound_block(c, leaf, job, &flight, shared, out);
-    double least = rc || isinf(most) ? 0 : seconds_by_layers(c, leaf, job, microbatches, shared);
+    double least = 0;
+    if (!rc && !isinf(most))
+        rc = find_by_layers(c, leaf, job, microbatches, shared, &least);
     if (least > most) {
         out->seconds = least;
         return SS_OK;
@@ -264,7 +282,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     int rc = ss_find_plain_job(s, &leaf, &asked, &job, NULL);
     if (rc)
         return rc == SS_ERR_NOMEM ? rc : SS_OK;
-    return ss_find_bound_job(shared, &leaf, &asked, &job, INFINITY, out);
+    return ss_find_bound_job(shared, &leaf, &asked, &job, INFINITY, 0, out);
 }
 
 static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
@@ -379,6 +397,7 @@ void ss_find_costs_close(struct ss_find_costs *costs)
         return;
     ss_cache_close(costs->cache);
     ss_map_free(&costs->at);
+    ss_map_free(&costs->large);
     free(costs->entry);
     free(costs->traits);
     free(costs);

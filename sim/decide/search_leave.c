@@ -43,7 +43,7 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
         out->dp = ss_job_dp(&job, c->world_size);
         if (!costs)
             continue;
-        SS_TRY(ss_find_bound_job(costs, &at, &one, &job, most, &bounds));
+        SS_TRY(ss_find_bound_job(costs, &at, &one, &job, most, 1, &bounds));
         out->seconds = fmin(out->seconds, bounds.seconds);
         out->bytes = fmin(out->bytes, bounds.least_bytes);
         out->work = fmin(out->work, bounds.work);

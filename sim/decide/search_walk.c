@@ -156,7 +156,7 @@ static int keep(struct walk *w, const struct ss_asked *asked, struct ss_job *job
     memcpy(r->at, w->at, sizeof r->at);
     r->legal = 1;
     memcpy(leaf.at, w->at, sizeof leaf.at);
-    return costs ? ss_find_bound_job(costs, &leaf, asked, job, INFINITY, &r->is.bounds) : SS_OK;
+    return costs ? ss_find_bound_job(costs, &leaf, asked, job, INFINITY, 0, &r->is.bounds) : SS_OK;
 }
 
 /* ---- the walk ---- */

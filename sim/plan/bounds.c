@@ -18,12 +18,6 @@ int ss_plan_bounds_is_even(const struct ss_job *job, int alike)
     return alike;
 }
 
-int ss_plan_bounds_is_megatrons(const struct ss_job *job)
-{
-    return !job->schedule[0] || !strcmp(job->schedule, "auto") ||
-           !strcmp(job->schedule, ss_schedule_default(ss_job_chunks(job)));
-}
-
 int ss_plan_bounds_p2p(const struct ss_job *job, const struct ss_stack *stack)
 {
     return ss_job_chunks(job) == 1           ? SS_P2P_BLOCKING
@@ -352,14 +346,6 @@ static double together(const struct ss_stage_bounds *s)
     return s->forward + s->backward + s->exposed + waits_of(s);
 }
 
-int ss_plan_bounds_warmup(const struct ss_job *job, int stage, int microbatches)
-{
-    int p = job->pp, v = ss_job_chunks(job), all = v * microbatches;
-    int group = job->microbatch_group_size ? job->microbatch_group_size : p;
-    int warmup = v > 1 ? 2 * (p - stage - 1) + (v - 1) * group : p - stage - 1;
-    return warmup < all ? warmup : all;
-}
-
 /* Host and GPU are busy. Where the host ends each forward with the GPU, a backward behind one has its waits; of the last ones, which
  * follow each other, host and GPU go through all. */
 double ss_plan_bounds_ahead(const struct ss_stage_bounds *s, int microbatches, int warmup)
@@ -467,6 +453,17 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
     return rc;
 }
 
+/* Finds the layers of the first stage alone. */
+static int find_first(struct ss_plan_builder *b, struct ss_plan_bounds *out, struct ss_error *err)
+{
+    struct priced before = {.site = {.stage = -1}};
+    struct ss_stage_bounds stage;
+    ss_plan_keep_layers(b);
+    int rc = find_stage(b, 0, pace_of(b), 0, &before, &stage, NULL, out, err);
+    ss_rank_cost_free(&before.cost);
+    return rc;
+}
+
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
                         const struct ss_platform *platform, int exact, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err)
@@ -475,11 +472,11 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
     struct ss_plan_builder b;
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
-    out->even = !exact && ss_plan_bounds_is_even(job, ss_layers_alike(job));
+    out->even = exact <= 0 && ss_plan_bounds_is_even(job, ss_layers_alike(job));
     SS_TRY(make_schedule(job, stack, out->even, &schedule, err));
     int rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
     SS_THEN(rc, ss_plan_group(&b, err));
-    SS_THEN(rc, find_stages(&b, exact, out, err));
+    SS_THEN(rc, exact < 0 ? find_first(&b, out, err) : find_stages(&b, exact, out, err));
     out->barrier = ss_plan_asks_barrier(job, stack);
     ss_plan_end(&b);
     ss_plan_free(b.plan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What messages between stages add to the bounds of a plan. */
+/* What messages between stages add to the bounds of a plan, and what Megatron's orders are. */
 #include "base/base.h"
 #include "plan/bounds.h"
 #include "plan/plan_internal.h"
@@ -47,4 +47,18 @@ int ss_plan_bounds_group(const struct ss_job *job, int microbatches)
 double ss_plan_bounds_messages(const struct ss_plan_bounds *b, int chunks)
 {
     return 2 * (chunks * b->hops + (chunks - 1) * b->wrap);
+}
+
+int ss_plan_bounds_is_megatrons(const struct ss_job *job)
+{
+    return !job->schedule[0] || !strcmp(job->schedule, "auto") ||
+           !strcmp(job->schedule, ss_schedule_default(ss_job_chunks(job)));
+}
+
+int ss_plan_bounds_warmup(const struct ss_job *job, int stage, int microbatches)
+{
+    int p = job->pp, v = ss_job_chunks(job), all = v * microbatches;
+    int group = job->microbatch_group_size ? job->microbatch_group_size : p;
+    int warmup = v > 1 ? 2 * (p - stage - 1) + (v - 1) * group : p - stage - 1;
+    return warmup < all ? warmup : all;
 }

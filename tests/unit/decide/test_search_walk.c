@@ -102,11 +102,13 @@ TEST(layers)
         walk(jobs[k].job, 1, &s);
         const struct ss_find_cluster *c = s.clusters;
         for (size_t i = 0; i < s.nleaves; i++) {
-            struct ss_plan_bounds of;
+            struct ss_plan_bounds of, first;
             struct ss_job job;
             CU_ASSERT_EQUAL_FATAL(ss_find_job(&s, &s.leaves[i], &job, NULL), 0);
             if (ss_plan_bounds_find(&job, c->stack, c->platform, 0, NULL, &of, NULL) || !of.layers.kinds)
                 continue;
+            CU_ASSERT_EQUAL(ss_plan_bounds_find(&job, c->stack, c->platform, -1, NULL, &first, NULL), 0);
+            CU_ASSERT(!memcmp(&first.layers, &of.layers, sizeof of.layers));
             for (size_t j = 0; j < s.nleaves; j++) {
                 if (!same_layers(c, &s.leaves[i], &s.leaves[j]))
                     continue;
@@ -121,6 +123,56 @@ TEST(layers)
         }
         CU_ASSERT(n > 200);
         CU_ASSERT(100 * near > jobs[k].near * n);
+        ss_find_space_free(&s);
+    }
+}
+
+/* Returns whether two layouts differ in micro batch and recompute alone. */
+static int same_states(const struct ss_find_cluster *c, const struct ss_find_leaf *a,
+                       const struct ss_find_leaf *b)
+{
+    int same = 1;
+    for (int k = 0; k < c->naxes; k++)
+        same &=
+            c->axes[k].kind == SS_FIND_MBS || c->axes[k].kind == SS_FIND_RECOMPUTE || a->at[k] == b->at[k];
+    return same;
+}
+
+/* Weights, gradients and optimizer states depend on no micro batch and no recompute. */
+TEST(states)
+{
+    static const char *const jobs[] = {
+        "--platform h100 --nodes 4 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --tp 2 --cp 1",
+        "--platform h100 --nodes 2 --model llama3.1-8b --fp8-format hybrid --bf16 --seq 4096 --gbs 16 --tp 1",
+        "--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 32 --tp 2 --stack "
+        "torchtitan-2026",
+        "--platform a100 --nodes 2 --model llama3.1-8b --fp16 --seq 4096 --gbs 32 --tp 2 --stack "
+        "deepspeed-2026",
+    };
+    for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+        struct ss_find_space s;
+        double last = 0;
+        int n = 0;
+        walk(jobs[k], 1, &s);
+        const struct ss_find_cluster *c = s.clusters;
+        for (size_t i = 0, first = 0; i < s.nleaves; i++) {
+            struct ss_plan_bounds of;
+            struct ss_job job;
+            CU_ASSERT_EQUAL_FATAL(ss_find_job(&s, &s.leaves[i], &job, NULL), 0);
+            if (ss_find_block_axis(c, s.leaves[i].at) >= 0 ||
+                ss_plan_bounds_find(&job, c->stack, c->platform, 0, NULL, &of, NULL))
+                continue;
+            for (first = 0; first < i && !same_states(c, &s.leaves[first], &s.leaves[i]);)
+                first++;
+            if (first == i)
+                continue;
+            CU_ASSERT_EQUAL_FATAL(ss_find_job(&s, &s.leaves[first], &job, NULL), 0);
+            last = of.states;
+            CU_ASSERT_EQUAL_FATAL(ss_plan_bounds_find(&job, c->stack, c->platform, 0, NULL, &of, NULL), 0);
+            CU_ASSERT_EQUAL(of.states, last);
+            n++;
+        }
+        CU_ASSERT(n > 20);
         ss_find_space_free(&s);
     }
 }

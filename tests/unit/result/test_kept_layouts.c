@@ -84,6 +84,8 @@ TEST(processes)
         CU_ASSERT_EQUAL(seconds(jobs[i], cache), seconds(jobs[i], NULL));
         CU_ASSERT(ss_cache_counts(cache).found - before.found >= 3); /* messages, layers, groups */
     }
+    ss_cache_close(cache);
+}
 
 /* Mixtures that differ in micro batch and recompute share groups, routes and classes, but where their experts have unlike loads. */
 TEST(experts)

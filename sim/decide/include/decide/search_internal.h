@@ -290,9 +290,9 @@ void ss_find_costs_close(struct ss_find_costs *costs);
 int64_t ss_find_costs_made(const struct ss_find_costs *costs);
 /* Sets the bounds of a leaf, whose finished job without switches is `job`, and turns on its switches in both. Error:
  * SS_ERR_NOMEM, because without memory another set of layouts would be searched. Where a quick bound of the time is above `most`, s, that
- * alone is set; INFINITY: never. */
+ * alone is set; INFINITY: never. fits 1: all bounds of a layout are INFINITY where one with its states is known not to hold them. */
 int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, const struct ss_asked *asked,
-                      struct ss_job *job, double most, struct ss_find_bounds *out);
+                      struct ss_job *job, double most, int fits, struct ss_find_bounds *out);
 /* Turns on the switches of all leaves and fills in their bounds. Unless the search is exhaustive, it takes out the leaves
  * that cannot fit; for a round also those that do not surely fit or are decided. */
 int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,
