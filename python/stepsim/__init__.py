@@ -70,6 +70,7 @@ def _one(command: str, words: Sequence[str], flags: Dict[str, Value]) -> Answer:
 def _many(command: str, words: Sequence[str], flags: Dict[str, Value], vary: Vary, options: Mapping[str, Value], progress: Progress) -> Answer:
     """A command that predicts many jobs: several values of a keyword are values that it varies."""
     flags = settled(flags)
+    _given(words, {})  # refuses what is no word, before the words are looked through
     files = files_of(command, flags)
     varied = several_of(command, words, flags, vary)
     return _document([command, *_given(words, flags), *varied, *words_of(options)], files, Watch(command, progress))

@@ -150,7 +150,8 @@ class Errors(unittest.TestCase):
                      lambda: stepsim.run(model={'hidden_size': 1})):
             self.assertRaises(TypeError, call)
         self.assertRaises(ValueError, stepsim.run, '--model', 'a\0b')
-        self.assertRaisesRegex(TypeError, r'as \*\*job', stepsim.run, SMALL)
+        for command in (stepsim.run, stepsim.sweep, stepsim.search):
+            self.assertRaisesRegex(TypeError, r'as \*\*job', command, SMALL)
 
 
     def usage(self, call, *texts):
