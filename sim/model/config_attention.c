@@ -85,7 +85,8 @@ static void read_mpt(struct ss_config *c, struct ss_model *m)
 /* Falcon's heads of keys: all query heads', one, or as many as it says. */
 static void read_groups(struct ss_config *c, struct ss_model *m)
 {
-    int multi_query = 0, grouped = 1;
+    const int all = m->num_query_groups;
+    int multi_query = 0, grouped = 1, shared = 1;
 
     ss_config_bool(c, "multi_query", &multi_query);
     if (multi_query)
@@ -95,6 +96,9 @@ static void read_groups(struct ss_config *c, struct ss_model *m)
     else
         ss_config_positive(c, "num_key_value_heads num_kv_heads n_head_kv kv_n_heads multi_query_group_num",
                            1 << 16, &m->num_query_groups);
+    ss_config_bool(c, "multi_query_attention", &shared); /* ChatGLM's switch of the last key */
+    if (!shared)
+        m->num_query_groups = all;
 }
 
 void ss_config_shape(struct ss_config *c, struct ss_model *m)
@@ -363,6 +367,8 @@ static void read_qk_norm(struct ss_config *c, struct ss_model *m)
         m->qk_norm = SS_QK_NORM_NONE;
     else if (asked == 1 && m->qk_norm <= SS_QK_NORM_NONE)
         m->qk_norm = SS_QK_NORM_HEAD;
+    if (m->qk_norm == SS_QK_NORM_WIDTH && !strcmp(c->family->type, "stablelm"))
+        m->qk_norm = SS_QK_NORM_UNBIASED;
     int a_head = json_is_string(kind) && !strcmp(json_string_value(kind), "per_head");
     if (json_is_string(kind) && strcmp(json_string_value(kind), "per_layer") &&
         !(a_head && c->family->traits & SS_QK_HEAD))

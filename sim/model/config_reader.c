@@ -225,7 +225,7 @@ static const char harmless[] =
     "initializer_factor initializer_range is_decoder label2id mamba_conv_bias mamba_expand "
     "mamba_hidden_act mamba_ssm_cache_dtype mamba_ssm_dtype masked_softmax_fusion mlp_type model_max_length "
     "max_position_embeddings max_window_layers model_type moe_loss_weight moe_norm_min moe_renormalize "
-    "moe_router_activation_func mtp_use_dedicated_embeddings multi_query_attention norm_type "
+    "moe_router_activation_func mtp_use_dedicated_embeddings norm_type "
     "mtp_transformer_layers n_ctx n_embed norm_topk_prob normalization_function "
     "num_key_value_heads num_ln_in_parallel_attn num_logits_to_keep offset_alibi "
     "original_max_position_embeddings original_rope pad_key_length post_layer_norm pre_allocate_kv_cache "

@@ -70,7 +70,7 @@ static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss
 static void qk_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double x = s->tokens * (a->heads + a->groups) * a->d;
-    int mode = s->model->qk_norm, a_head = mode != SS_QK_NORM_WIDTH;
+    int mode = s->model->qk_norm, a_head = mode == SS_QK_NORM_HEAD || mode == SS_QK_NORM_PLAIN;
     if (mode <= SS_QK_NORM_NONE)
         return;
     struct ss_op *op =
@@ -78,6 +78,10 @@ static void qk_norm(struct ss_ops *ops, const struct ss_shape *s, const struct s
     op->tensors *= 2;
     if (mode == SS_QK_NORM_PLAIN)
         op->params = op->tensors = 0;
+    if (mode == SS_QK_NORM_UNBIASED) { /* a weight a head, whatever the other norms have */
+        op->params /= s->norm_vectors;
+        op->tensors = 2;
+    }
     op->forward_kernels = 2;
     op->backward_kernels = 4;
     op->saved_bytes = x * s->e + 4 * s->tokens * (a_head ? a->heads + a->groups : 2);
