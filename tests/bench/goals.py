@@ -36,7 +36,6 @@ class Bench:
         self.stepsim, self.root, self.repeats = os.path.join(build, "stepsim"), root, repeats
         self.tool = lambda name: os.path.join(build, "tests", name)
         self.list = os.path.join(root, "tests/bench/sweep.txt")
-        subprocess.run(["sh", os.path.join(root, "tests/bench/sweep.sh")], check=True)
 
     def words(self, words):
         return [self.stepsim, *words.replace("ROOT", self.root).split()]
