@@ -213,6 +213,15 @@ int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, s
     return 0;
 }
 
+void ss_cache_weigh(struct ss_cache *cache, struct ss_cache_key key, size_t bytes)
+{
+    struct item *item = *find(cache, key);
+    if (!item)
+        return;
+    cache->bytes += bytes - item->bytes;
+    item->bytes = bytes;
+}
+
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key)
 {
     struct item *item = *find(cache, key);

@@ -24,6 +24,13 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     return set->chunks ? SS_OK : ss_nomem(err);
 }
 
+size_t ss_layer_set_bytes(const struct ss_layer_set *set)
+{
+    size_t bytes = set->operators_of ? ss_layer_set_bytes(set->operators_of) : 0;
+    return bytes + sizeof *set + set->cap_parts * sizeof *set->part +
+           (size_t)set->nlists * sizeof **set->list;
+}
+
 void ss_layer_set_free(struct ss_layer_set *set)
 {
     if (!set || set->sharers-- > 0)

@@ -437,6 +437,11 @@ int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost 
     return SS_OK;
 }
 
+size_t ss_rank_cost_bytes(const struct ss_rank_cost *cost)
+{
+    return sizeof *cost + ss_layer_set_bytes(cost->set) + (size_t)cost->set->nchunks * sizeof *cost->chunks;
+}
+
 void ss_rank_cost_free(struct ss_rank_cost *cost)
 {
     ss_layer_set_free(cost->set);

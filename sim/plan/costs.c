@@ -274,6 +274,10 @@ static void put_costs(const struct ss_plan_builder *b, const struct ss_cache_key
         kept->parameters = b->plan->parameters;
         kept->flops = *flops;
     }
+    size_t bytes = sizeof *kept + n;
+    for (int i = 0; i < kept->n; i++)
+        bytes += sizeof *kept->entry + ss_rank_cost_bytes(&kept->entry[i].cost);
+    ss_cache_weigh(b->options->cache, slot, bytes);
     ss_cache_give_back(b->options->cache, slot);
 }
 

@@ -60,11 +60,17 @@ TEST(cache)
         ss_cache_give_back(cache, key_of(i));
     }
     CU_ASSERT_EQUAL(freed, 3);
+    ss_cache_weigh(cache, key_of(6), 2 * third); /* what was put as a third leaves no room for another */
+    ss_cache_weigh(cache, key_of(9), third);
+    CU_ASSERT_FATAL(!ss_cache_put(cache, key_of(7), new_thing(7), third / 2, destroy));
+    ss_cache_give_back(cache, key_of(7));
+    CU_ASSERT_PTR_NULL(ss_cache_take(cache, key_of(6)));
+    CU_ASSERT_EQUAL(freed, 5);
     const int *taken = ss_cache_take(cache, key_of(1)); /* still, from the beginning */
     CU_ASSERT_PTR_NOT_NULL_FATAL(taken);
     CU_ASSERT_EQUAL(*taken, 1);
     ss_cache_close(cache);
-    CU_ASSERT_EQUAL(freed, 6);
+    CU_ASSERT_EQUAL(freed, 7);
     ss_cache_close(NULL);
 }
 

@@ -100,6 +100,8 @@ void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key);
  * -1 when memory runs out; the thing then stays the caller's. */
 int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, size_t bytes,
                  void (*destroy)(void *));
+/* Tells what a thing has grown to; the next one that is put makes room. */
+void ss_cache_weigh(struct ss_cache *cache, struct ss_cache_key key, size_t bytes);
 /* Gives back a thing that was taken. */
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key);
 

@@ -84,6 +84,8 @@ int ss_layer_set_times(const struct ss_layer_set *set, int k, struct ss_chunk_co
 int ss_layer_set_paced(struct ss_layer_set *set, struct ss_layer_set *from, struct ss_error *err);
 /* Gives the k-th chunk the layers of the chunk before it. SS_ERR_NOMEM. */
 int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err);
+/* Bytes of a set with its operators, but for steps. */
+size_t ss_layer_set_bytes(const struct ss_layer_set *set);
 void ss_layer_set_free(struct ss_layer_set *set);
 
 /* Lists the steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c). The set must have

@@ -118,6 +118,8 @@ int ss_rank_cost_paced(const struct ss_cost_input *in, const struct ss_rank_site
  * *out is safe to free. */
 int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost *from, int stage,
                       struct ss_rank_cost *out, struct ss_error *err);
+/* Bytes of a cost with its operators, but for steps and pairs. */
+size_t ss_rank_cost_bytes(const struct ss_rank_cost *cost);
 void ss_rank_cost_free(struct ss_rank_cost *cost);
 
 /* slowed.c. Slows a rank's seconds down. Kernels of a slow GPU take longer, and the others of its tensor, context and expert
