@@ -91,7 +91,7 @@ TEST(idle)
         {"--activation-func-clamp-value 7", "--activation-func-clamp-value is not active", 1},
         {"--moe-layer-recompute", "not active without --num-experts: --moe-layer-recompute", 1},
         {"--moe-layer-recompute --recompute none", "--moe-layer-recompute is not active without --rec", 1},
-        {"--num-experts 8 --moe-layer-recompute --recompute op-selective",
+        {"--num-experts 8 --moe-layer-recompute --recompute op-selective --stack torchtitan-2025",
          "--moe-layer-recompute is not active beside --recompute op-selective", 1},
         {"--moe-layer-recompute --recompute full", "--moe-layer-recompute is not active without --rec", 1},
         {"--recompute none --moe-layer-recompute --num-experts 8", "not active", 0},
