@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "decide/advise.h"
 #include "decide/search_state.h"
+#include "job/release.h"
 #include "study/changes.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
@@ -105,6 +106,18 @@ static int advise(struct ss_find_state *x, struct ss_find_best *b, struct ss_err
     return SS_OK;
 }
 
+/* Notes the switches that were not tried, because the stack does not have them. */
+static int tell_later(const struct ss_find_cluster *c, struct ss_notes *notes, struct ss_error *err)
+{
+    char words[400];
+    if (!c->later)
+        return SS_OK;
+    ss_job_later_words(c->later, words, sizeof words);
+    return ss_notes_add(notes, "not tried, because %s does not have them: %s", c->stack->name, words)
+               ? ss_nomem(err)
+               : SS_OK;
+}
+
 int ss_find_tell_best(struct ss_find_state *x, struct ss_error *err)
 {
     struct ss_scenario_options how = {.asker = x->options->how->asker};
@@ -119,6 +132,8 @@ int ss_find_tell_best(struct ss_find_state *x, struct ss_error *err)
     how.like = x->best->scenario;
     if (i >= 0)
         rc = ss_warnings_behind(x->base, x->best->words, &how, &f->warnings, err);
+    if (i >= 0 && !rc && x->options->axes != SS_FIND_AXES_LAYOUT)
+        rc = tell_later(&x->space->clusters[f->points[i].group], &f->warnings, err);
     SS_THEN(rc, ss_premises_find(&x->best->request, &how, x->options->vary, f->premises, sizeof f->premises,
                                  err));
     return rc || i < 0 || x->options->best_only ? rc : advise(x, x->best, err);

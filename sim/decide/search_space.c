@@ -117,7 +117,7 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
     if (!rc)
-        c->said = ss_find_switches_said(c);
+        c->said = ss_find_switches_said(c) | ss_find_switches_lacking(c);
     SS_THEN(rc, ss_find_switches_of_recipe(s, c, err));
     if (rc)
         return rc;

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "job/recipe.h"
+#include "job/release.h"
 #include "stepsim/flags.h"
 #include "study/changes.h"
 #include "study/study_internal.h"
@@ -137,6 +138,44 @@ unsigned ss_find_switches_said(const struct ss_find_cluster *c)
                 said |= ss_flag_same(c->axes[a].flag, flag);
             set |= (unsigned)(flag[0] == '-' && said) << bit;
         }
+    }
+    return set;
+}
+
+/* Reads the job of a cluster with more words, which is not finished. Returns 0 where they cannot be read. */
+static int read_with(const struct ss_find_cluster *c, const char *words, struct ss_job *job)
+{
+    struct ss_asked with = c->asked;
+    struct ss_request r;
+    ss_request_init(&r);
+    int rc = ss_study_add_words(&r, words);
+    SS_THEN(rc, ss_asked_parse(&with, &r, NULL, NULL, NULL));
+    ss_request_free(&r);
+    *job = with.job;
+    job->model = c->model;
+    job->moe.grouped_gemm &= SS_GIVEN(&with, grouped_gemm);
+    if (with.flex_backend >= 0)
+        job->moe.dispatcher = (enum ss_dispatcher)with.flex_backend;
+    return !rc;
+}
+
+unsigned ss_find_switches_lacking(struct ss_find_cluster *c)
+{
+    struct ss_job job;
+    const unsigned every = ss_stack_is_assumed(c->stack) ? 0 : ~0u,
+                   before = read_with(c, "", &job) ? ss_job_later(&job, c->stack) : ~0u;
+    unsigned set = 0;
+    for (int bit = 0; bit < ss_find_switches(); bit++) {
+        char words[200] = "";
+        usual_words(bit, words);
+        if (!read_with(c, words, &job))
+            continue;
+        const unsigned later = ss_job_later(&job, c->stack) & ~before & every;
+        const int attention = !strncmp(words, "--attention-backend", 19) &&
+                              !ss_stack_has_attention(c->stack, (int)job.attention),
+                  rope = !strcmp(words, "--fused-single-qkv-rope") && !ss_job_fuses_qkv_rope(&job, c->stack);
+        c->later |= later;
+        set |= (unsigned)(later || attention || rope) << bit;
     }
     return set;
 }

@@ -93,11 +93,14 @@ static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, c
         key.tp = job->tp, key.pp = job->pp, key.cp = job->cp, key.ep = job->ep;
         key.vp = virtual_stages(asked, said);
     }
-    SS_THEN(rc,
-            add_nearest(recipes, &key, 0, &(struct ss_recipe_use){.said = said, .whole = !layout}, out, err));
+    struct ss_stack stack;
+    const int known = !rc && !ss_input_cache_stack(a->inputs, job->stack, a->card, NULL, &stack, NULL);
+    struct ss_recipe_use use = {.said = said, .whole = !layout, .stack = known ? &stack : NULL};
+    SS_THEN(rc, add_nearest(recipes, &key, 0, &use, out, err));
+    use.whole = 0;
+    use.only = SS_RECIPE_STAGES;
     if (!rc && key.pp > 1 && key.vp && !gives(out, SS_RECIPE_STAGES))
-        rc = add_nearest(recipes, &key, SS_RECIPE_LAYOUT,
-                         &(struct ss_recipe_use){.said = said, .only = SS_RECIPE_STAGES}, out, err);
+        rc = add_nearest(recipes, &key, SS_RECIPE_LAYOUT, &use, out, err);
     return rc;
 }
 

@@ -214,6 +214,8 @@ int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack)
         return job->attention;
     if (job->transformer_local && stack->te_layers > 0)
         return SS_ATTENTION_UNFUSED; /* Megatron core's own layers have no other */
+    if (job->model.attention_softcap > 0 && stack->attention_auto == SS_STACK_FUSED)
+        return SS_ATTENTION_FLASH; /* cuDNN has no soft cap */
     return backends[stack->attention_auto];
 }
 

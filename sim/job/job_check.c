@@ -431,7 +431,7 @@ int ss_job_check_features(struct ss_finish *f)
         check_positions,        ss_job_check_recompute, check_offload,
         check_step_graph,       check_data_parallel,    ss_job_check_quantized,
         check_attention,        ss_job_check_packed,    ss_job_check_expert_features,
-        ss_job_check_optimizer, ss_job_check_encoders,
+        ss_job_check_optimizer, ss_job_check_encoders,  ss_job_check_release,
     };
     int rc = SS_OK;
 

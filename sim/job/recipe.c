@@ -2,6 +2,7 @@
 #include "job/recipe.h"
 
 #include "base/base.h"
+#include "job/release.h"
 
 /* Things of which one part without the others is no job. What a job that gives one of the flags `said` says itself: it takes none of a recipe's
  * `parts`. */
@@ -342,7 +343,9 @@ static int copy_words(const struct ss_request *from, const struct ss_csv *csv, i
     for (size_t i = 0, n; i < from->n && !rc; i += n) {
         const char *flag = from->word[i].text;
         n = ss_request_span(from, i);
-        for (size_t k = 0; k < n && !rc && !is_left_out(csv, row, key, use, flag); k++) {
+        int left = is_left_out(csv, row, key, use, flag) ||
+                   (use->stack && ss_flag_is_later(flag, n > 1 ? from->word[i + 1].text : "", use->stack));
+        for (size_t k = 0; k < n && !rc && !left; k++) {
             ss_copy(word, sizeof word, from->word[i + k].text);
             if (k && !strcmp(flag, SS_RECIPE_STAGES))
                 put_stages(from->word[i + k].text, use->said, word, sizeof word);

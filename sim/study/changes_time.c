@@ -26,7 +26,8 @@ DEFINE(use_fused)
 {
     (void)dp;
     snprintf(words, size, "--attention-backend fused");
-    return job->attention != SS_ATTENTION_FUSED && job->precision != SS_FP32;
+    return job->attention != SS_ATTENTION_FUSED && job->precision != SS_FP32 &&
+           job->model.attention_softcap <= 0;
 }
 
 /* The overlap below, with the weight gradients behind what is exchanged. */

@@ -370,11 +370,12 @@ TEST(fix)
                            "--nodes",    "8",
                            "--model",    "qwen3-30b-a3b",
                            "--bf16",     "--seq",
-                           "4096",       "--mbs",
+                           "6144",       "--mbs",
                            "2",          "--gbs",
                            "512",        "--ep",
                            "8",          "--use-distributed-optimizer",
-                           "--stack",    "megatron-lm-2025"};
+                           "--stack",    "megatron-bridge-26.02",
+                           "--recipe",   "none"};
     struct ss_request request;
     struct ss_scenario *scenario;
     struct ss_fix fixes[3];

@@ -230,6 +230,34 @@ TEST(framework)
     ss_find_free(f);
 }
 
+/* Nor switches of a later release than the stack's, which a warning tells; the default stack stands for any release. */
+TEST(release)
+{
+    static const char job[] =
+        "--platform h100 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 32 --mbs 1 --cp 1 --tp 1 "
+        "--pp 1 --ep 16 --fsdp none --recompute none --num-layers 8 --stack";
+    static const struct {
+        const char *stack, *tried, *not_tried, *told;
+    } rows[] = {{"nemo-24.12", NULL, "deepep",
+                 "not tried, because nemo-24.12 does not have them: --moe-permute-fusion"},
+                {"nanotron-2025", NULL, "--attention-backend fused",
+                 "--overlap-moe-expert-parallel-comm (Megatron core 0.14)"},
+                {"megatron-2407", "deepep", "--fine-grained", "the default stack, does not have"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char words[512];
+        int told = 0;
+        snprintf(words, sizeof words, "%s %s", job, rows[i].stack);
+        struct ss_find_result *f = search(words, SS_FIND_AXES_ALL, NULL, 0);
+        const char *flags = f->points[f->groups[0].best].flags;
+        for (unsigned long k = 0; k < f->warnings.n; k++)
+            told += strstr(f->warnings.text[k], rows[i].told) != NULL;
+        CU_ASSERT_EQUAL(told, 1);
+        CU_ASSERT(!rows[i].tried || strstr(flags, rows[i].tried));
+        CU_ASSERT_PTR_NULL(strstr(flags, rows[i].not_tried));
+        ss_find_free(f);
+    }
+}
+
 SUITE(search_axes)
 {
     stride = suite_stride(argc, argv, 3);

@@ -60,9 +60,11 @@ struct ss_find_cluster {
     int experts;  /* 1: experts may be split or whole, because the job does not say */
     int recipe;   /* 1: the stack has recipes of the model, which run would take and the search leaves out */
     unsigned switches; /* a bit each: on where they apply and are legal */
-    unsigned said;     /* those that never are, for the job or --vary says what they would change */
-    unsigned bounded;  /* those for which the space has bounds */
-    double room;       /* bytes that a layout which surely fits needs at most */
+    unsigned
+        said; /* those that never are, for the job or --vary says what they would change, or the stack has not got them */
+    unsigned later;   /* flags of those that the stack is too old for, bits of job/release.h */
+    unsigned bounded; /* those for which the space has bounds */
+    double room;      /* bytes that a layout which surely fits needs at most */
     int64_t
         left_out; /* legal layouts that the walk has left out, because they are slower than is wanted or too large */
 };
@@ -196,6 +198,8 @@ int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_clust
                        const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err);
 /* Returns the switches that would give a flag another value than the job does, or change a flag that is varied. */
 unsigned ss_find_switches_said(const struct ss_find_cluster *c);
+/* Returns those that the stack of a cluster has not got, and sets c->later. */
+unsigned ss_find_switches_lacking(struct ss_find_cluster *c);
 /* Sets the switches that the recipe of the stack's release nearest to a cluster has on, and whether there is one. */
 int ss_find_switches_of_recipe(const struct ss_find_space *s, struct ss_find_cluster *c,
                                struct ss_error *err);

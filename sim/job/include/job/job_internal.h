@@ -162,6 +162,8 @@ void ss_job_complete_offload_modules(struct ss_finish *f);
 /* Packed sequences: refuses what Megatron refuses beside them; then makes their rows, or notes flags without
  * lengths. */
 int ss_job_check_packed(struct ss_finish *f);
+/* What the release of the stack has not, of flags and of kernels of attention. */
+int ss_job_check_release(struct ss_finish *f);
 /* fp8 and fp4: refusals, and settings that are not active. */
 int ss_job_check_quantized(struct ss_finish *f);
 void ss_job_complete_quantized(struct ss_finish *f);

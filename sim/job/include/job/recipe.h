@@ -7,6 +7,7 @@
 
 #include "base/csv.h"
 #include "stepsim/request.h"
+#include "stepsim/stack.h"
 
 /* The place of a recipe's words in messages and results, the same on every machine. */
 #define SS_RECIPES_FILE "workloads/recipes.csv"
@@ -35,6 +36,7 @@ struct ss_recipe_use {
     const struct ss_request *said; /* what the job says: words of a thing of which it has any are left out */
     const char *only;              /* flags that are taken, with blanks between; NULL: all */
     int whole; /* 1: with layout and batch, as far as `said` gives none, for the GPUs of the key */
+    const struct ss_stack *stack; /* words of a later release than this are left out; NULL: none */
 };
 /* Adds the words of a row in a place of their own, with the file and line of the row. The layout of stages is left out where pipeline and
  * virtual stages are not the row's, and has as many MTP layers as the job says. Errors: SS_ERR_NOMEM. */

@@ -20,6 +20,9 @@ SS_C_BEGIN
       "flash attention backward (2.5 x the forward's FLOP), likewise")                                       \
     X(deterministic, "ss.attention.deterministic", COUNT, 0, 0, 1,                                           \
       "the backward of attention is deterministic: the launcher sets NVTE_ALLOW_NONDETERMINISTIC_ALGO=0")    \
+    X(attention_offered, "ss.attention.offered", COUNT, 2, 0, 2,                                             \
+      "kernels of attention that the framework has on the card: 0 unfused alone, 1 flash attention, too, 2 " \
+      "cuDNN's fused attention, too")                                                                        \
     X(flash_deterministic, "ss.attention.flash.deterministic", FRACTION, 0, 0, 1,                            \
       "rate of flash attention's deterministic backward over that of the other; 0: as FlashAttention 2, by " \
       "its thread blocks and its parts of the queries' gradient")                                            \
@@ -57,6 +60,11 @@ SS_C_BEGIN
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
       "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
     X(moe_offered, "ss.moe.offered", COUNT, 1, 0, 1, "the framework has mixtures of experts")                \
+    X(flex_offered, "ss.moe.flex_offered", COUNT, 0, 0, 1,                                                   \
+      "the framework, which is not Megatron core, has DeepEP")                                               \
+    X(core_release, "ss.core.release", COUNT, 99, 0, 99,                                                     \
+      "release of Megatron core, 14 for 0.14, whose flags of experts and of offload the framework has; 0: "  \
+      "none of them; 99: all")                                                                               \
     X(moe_probabilities, "ss.moe.probabilities", COUNT, 0, 0, 1,                                             \
       "the all-to-all of tokens has one of their probabilities beside it; before Megatron core 0.13 these "  \
       "stay where the token is")                                                                             \
