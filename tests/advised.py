@@ -48,7 +48,7 @@ JOBS = [
     '--platform gb200 --nodes 4 --model qwen3-30b-a3b --seq 4096 --gbs 64 --cp 1',
     '--platform gb200 --nodes 8 --model mixtral-8x7b --seq 4096 --gbs 64 --cp 1',
 ]
-DENSE = ['--attention-backend fused', '--overlap-grad-reduce --overlap-param-gather', '--tp-comm-overlap', '--optimizer-cpu-offload --optimizer-offload-fraction 1',
+DENSE = ['--attention-backend fused', '--fused-single-qkv-rope', '--overlap-grad-reduce --overlap-param-gather', '--tp-comm-overlap', '--optimizer-cpu-offload --optimizer-offload-fraction 1',
          '--fine-grained-activation-offloading --offload-modules core_attn attn_proj qkv_linear']
 MIXTURE = DENSE + ['--fine-grained-activation-offloading --offload-modules expert_fc1 moe_act', '--moe-grouped-gemm', '--moe-permute-fusion', '--moe-router-fusion', '--delay-wgrad-compute', '--moe-shared-expert-overlap',
                        '--overlap-moe-expert-parallel-comm', '--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep']

@@ -80,6 +80,16 @@ DEFINE(fuse_router)
     return job->model.num_experts > 0 && !job->moe.router_fusion;
 }
 
+/* It applies where nothing stands between the joint layer and the rotary embedding (ss_job_fuses_qkv_rope). */
+DEFINE(fuse_qkv_rope)
+{
+    const struct ss_model *m = &job->model;
+    (void)dp;
+    snprintf(words, size, "--fused-single-qkv-rope");
+    return !job->fused_qkv_rope && m->position == SS_POSITION_ROPE && m->kv_lora_rank <= 0 &&
+           m->qk_norm <= SS_QK_NORM_NONE && m->attention_gate <= 0 && m->full_unturned <= 0;
+}
+
 DEFINE(recompute_none)
 {
     (void)dp;
@@ -161,6 +171,7 @@ const struct ss_change_row ss_changes_for_time[] = {
     {group_gemms, SWITCH, SS_CHANGE_PLAIN, NULL},
     {fuse_permutation, SWITCH, SS_CHANGE_PLAIN, NULL},
     {fuse_router, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {fuse_qkv_rope, SWITCH, SS_CHANGE_PLAIN, NULL},
     {recompute_none, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_less, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_half, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
