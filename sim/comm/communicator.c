@@ -33,19 +33,21 @@ int ss_axis_find(const char *name, size_t len)
     return -1;
 }
 
+/* Every plan asks some hundred times: the names of the axes are looked for in literals, so that each case is a constant. */
 unsigned ss_comm_axes(int comm)
 {
-    const struct ss_comm_facts *facts = ss_comm_facts(comm);
-    unsigned axes = 0;
-    for (const char *p = facts ? facts->axes : ""; *p;) {
-        size_t len = 0;
-        while (p[len] && p[len] != '-')
-            len++;
-        axes |= 1u << ss_axis_find(p, len);
-        p += len;
-        p += *p == '-';
+    switch (comm) {
+#define Y(axis, word) | (strstr(text, word) ? 1u << axis : 0)
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
+    case sym: {                                                                                              \
+        const char *const text = axes;                                                                       \
+        return 0 SS_AXIS_LIST(Y);                                                                            \
     }
-    return axes;
+        SS_COMM_LIST(X)
+#undef X
+#undef Y
+    default: return 0;
+    }
 }
 
 int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT])
