@@ -65,7 +65,7 @@ void ss_job_note_idle(struct ss_finish *f)
         int idle;
         const char *flag, *why;
     } rows[] = {
-        {!by_module, "--offload-modules", BY_MODULE},
+        {!by_module && f->asked->job.offload.modules, "--offload-modules", BY_MODULE},
         {!by_module, "--min-offloaded-tensor-size", BY_MODULE},
         {!by_module, "--activation-offload-fraction", BY_MODULE},
         {!by_module, "--fine-grained-offloading-max-inflight-offloads", BY_MODULE},
@@ -83,10 +83,11 @@ void ss_job_note_idle(struct ss_finish *f)
              !given(f, "--data-parallel-sharding-strategy"),
          "--use-megatron-fsdp",
          "without --data-parallel-sharding-strategy: it shards neither gradients nor parameters"},
-        {job->pp == 1 || !(ss_schedule_heeds(schedule) & SS_SCHEDULE_HEEDS_GROUP), /* a file has its order */
+        {f->asked->job.microbatch_group_size > 0 && /* a file has its order */
+             (job->pp == 1 || !(ss_schedule_heeds(schedule) & SS_SCHEDULE_HEEDS_GROUP)),
          "--microbatch-group-size-per-virtual-pipeline-stage",
          "with this schedule: it orders the microbatches of virtual stages (--vp)"},
-        {!begins_at_once(f, schedule), "--no-align-grad-reduce",
+        {!f->asked->job.dp.align_grad_reduce && !begins_at_once(f, schedule), "--no-align-grad-reduce",
          "without --overlap-grad-reduce and Megatron's interleaved schedule (--vp)"},
         {job->dp.align_param_gather > 1 && !hooks_gather(f), "--align-param-gather", NO_HOOKS},
         /* A stack that overlaps nothing does as the flag says. */
@@ -107,7 +108,8 @@ void ss_job_note_idle(struct ss_finish *f)
         {job->fused_qkv_rope && !ss_job_fuses_qkv_rope(job, f->stack), "--fused-single-qkv-rope", NO_ROPE},
         {experts && job->model.shared_expert_ffn_hidden_size == 0, "--moe-shared-expert-gate",
          "without shared experts"},
-        {!experts, "--activation-func-clamp-value", "without --num-experts: it is priced of experts alone"},
+        {!experts && f->asked->job.model.activation_clamp, "--activation-func-clamp-value",
+         "without --num-experts: it is priced of experts alone"},
     };
 
     for (size_t i = 0; f->request && i < SS_ARRAY_LEN(rows); i++)

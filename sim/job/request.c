@@ -301,9 +301,13 @@ size_t ss_request_find(const struct ss_request *r, const char *flag)
 
     if (!ss_flag_find(flag, &wanted))
         return found;
-    for (size_t i = 0; i < r->n; i++) /* no value looks like a flag */
-        if (ss_is_flag(r->word[i].text) && gives(r, i, &wanted))
-            found = i;
+    for (size_t i = 0; i < r->n; i++) { /* no value looks like a flag */
+        const struct ss_request_word *w = &r->word[i];
+        int is = w->setter && wanted.setter && !r->place[w->place].program
+                     ? same_setter(w->setter, wanted.setter)
+                     : ss_is_flag(w->text) && gives(r, i, &wanted);
+        found = is ? i : found;
+    }
     return found;
 }
 
