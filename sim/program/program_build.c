@@ -368,11 +368,15 @@ static int build(struct ss_program_builder *b)
 static int build_program(const struct ss_plan *plan, struct ss_cache *cache, int beside,
                          struct ss_program **out, struct ss_error *err)
 {
-    struct ss_program_builder b = {
-        .plan = plan, .schedule = plan->schedule, .cache = cache, .beside = beside, .err = err};
-    b.p = ss_calloc(1, sizeof *b.p);
-    b.e = (struct ss_emitter){.p = b.p, .err = err};
-    int rc = b.p ? build(&b) : ss_nomem((&b)->err);
+    struct ss_program *p = ss_calloc(1, sizeof *p);
+    struct ss_program_builder b = {.plan = plan,
+                                   .schedule = plan->schedule,
+                                   .p = p,
+                                   .cache = cache,
+                                   .e = {.p = p, .err = err},
+                                   .beside = beside,
+                                   .err = err};
+    int rc = p ? build(&b) : ss_nomem(err);
     ss_cache_drop(b.cache, &b.comm);
     ss_emitter_free(&b.e);
     free(b.out_start);
