@@ -44,7 +44,7 @@ static struct ss_bucket_mark mark_at(const struct ss_dp_group *d, int cls, int k
     struct ss_chunk_place at = ss_chunk_place_at(set, k, gather ? SS_PHASE_F : SS_PHASE_B, layers);
     struct ss_bucket_mark mark = {
         .fraction = at.fraction, .step = at.step, .host = at.host, .tail = at.tail, .issue = -1};
-    if (!gather) {
+    if (!gather && d->split) {
         struct ss_chunk_place weight = ss_chunk_place_at(set, k, SS_PHASE_W, layers);
         mark.weight_step = weight.step;
         mark.weight_fraction = weight.fraction;
@@ -240,7 +240,8 @@ static int group_build(struct ss_dp_group *d)
         double all = ss_dp_params(d, k);
         grads += all * d->how.grad_bytes;
         params += gathered(d, all, layers.gemm);
-        rc = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
+        if (all > 0 && (d->how.reduce_early || (d->how.gather_late && d->how.scatter)))
+            rc = chunk_buckets(d, k, all, layers);
     }
     if (!rc && !d->how.reduce_early)
         rc = whole_add(d, 0, grads);
@@ -285,6 +286,20 @@ struct ss_replicas ss_plan_replicas(const struct ss_plan_builder *b, int comm, i
     return how;
 }
 
+/* Returns whether a class of the group has slots W. */
+static int is_split(const struct ss_dp_group *d)
+{
+    const struct ss_schedule *s = d->b->plan->schedule;
+    int found = 0;
+    for (int i = 0, last = -1; i < d->classes.n && !found; i++) {
+        const int stage = d->b->plan->classes[d->classes.cls[i]].stage;
+        for (int slot = 0; stage != last && slot < s->nslots[stage] && !found; slot++)
+            found = s->slots[stage][slot].phase == SS_PHASE_W;
+        last = stage;
+    }
+    return found;
+}
+
 /* Fills the group. */
 static int group_init(struct ss_dp_group *d, int cls)
 {
@@ -292,7 +307,9 @@ static int group_init(struct ss_dp_group *d, int cls)
     d->cls = cls;
     d->shape = ss_groups_shape(&d->b->groups, d->comm, rank);
     d->how = ss_plan_replicas(d->b, d->comm, rank);
-    return ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err);
+    SS_TRY(ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err));
+    d->split = d->how.reduce_early && is_split(d);
+    return SS_OK;
 }
 
 /* Sorts in ascending order; marks at one place keep their order. */

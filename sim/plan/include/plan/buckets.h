@@ -20,6 +20,7 @@ struct ss_dp_group {
     struct ss_group_shape shape;
     struct ss_replicas how;
     double share;            /* of the computation beside one of its collectives */
+    int split;               /* 1: the gradients of weights are slots of their own */
     struct ss_dp_mark *last; /* [2]: of reductions, and of gathers */
 };
 /* Returns the chunk of another class of the group that holds the same layers as `chunk` of the first
