@@ -241,19 +241,21 @@ static int all_reduces(const struct ss_plan *plan, int comm)
 
 /* Returns where the flows of the group at hand may go. Flows of trees go to tree neighbours where it matters
  * which nodes these are, because they make unlike the ranks that are otherwise alike. */
-static unsigned group_hops(const struct grouping *b, int comm)
+static unsigned group_hops(struct grouping *b, int comm)
 {
     unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm), b->mesh);
     if (b->nodes < 2 || !is_narrow(b) || !all_reduces(b->plan, comm))
         hops &= ~SS_HOP_BIT(SS_HOP_TREE);
-    if (!b->plan->stack->nccl_pat || b->nodes < b->n || b->n < 3)
+    int apart = b->nodes == b->n && b->n > 2 && hops & SS_HOP_BIT(SS_HOP_PAT);
+    b->groups->apart |= apart;
+    if (!b->plan->stack->nccl_pat || !apart)
         hops &= ~SS_HOP_BIT(SS_HOP_PAT);
     return hops;
 }
 
 /* Returns the hops whose flows are wanted: all where the communicator's collectives are flows. A closed form
  * wants those that tell its share of the links, where that may be less than its own. */
-static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
+static unsigned wanted_hops(struct grouping *b, int comm, int nodes)
 {
     unsigned hops = group_hops(b, comm);
     if (ss_comm_has_flows(b->plan, comm))

@@ -35,7 +35,7 @@ static int is_kept(const struct ss_plan_builder *b)
 }
 
 /* Mixes in what is read of the machine: its props, but for those of kernels alone, and what collectives make of them. Groups ask of the
- * stack only whether its NCCL has PAT, which takes members on three nodes or more; a dispatcher's rates decide nothing before costs. A
+ * stack only whether its NCCL has PAT (mix_pat); a dispatcher's rates decide nothing before costs. A
  * platform with routes one by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
@@ -52,7 +52,7 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
     net.library = NULL;
     net.dispatch_sms = net.dispatch_rate = net.dispatch_rate_beside = net.dispatch_kernels = 0;
     net.dispatch_rounds = net.combine_rounds = 0;
-    net.pat = net.pat && ss_platform_nodes(p) > 2;
+    net.pat = 0;
     ss_cache_mix_bytes(key, &net, sizeof net);
 }
 
@@ -91,6 +91,13 @@ static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
     ss_cache_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
     ss_cache_mix_ints(&key, s->virtual_rank, s->stages * chunks);
     ss_cache_mix_bytes(&key, &job, sizeof job);
+    return key;
+}
+
+/* PAT takes groups each of whose members is on a node of its own, which few plans have: only their keys tell whether the stack has PAT. */
+static struct ss_cache_key mix_pat(struct ss_cache_key key, const struct ss_plan_builder *b)
+{
+    ss_cache_mix(&key, 1 + (b->net.pat && ss_platform_nodes(b->plan->platform) > 2));
     return key;
 }
 
@@ -170,6 +177,10 @@ int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     b->key = key_of(b, SS_CACHE_LAYOUT);
     const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
+    if (!kept) {
+        b->key = mix_pat(b->key, b);
+        kept = ss_cache_take(b->options->cache, b->key);
+    }
     if (!kept)
         return SS_OK;
     read_kept(b, kept);
@@ -276,7 +287,11 @@ static int put(struct ss_plan_builder *b, struct ss_error *err)
 
 int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err)
 {
-    return is_kept(b) ? put(b, err) : SS_OK;
+    if (!is_kept(b))
+        return SS_OK;
+    if (!b->groups.apart)
+        b->key = key_of(b, SS_CACHE_LAYOUT);
+    return put(b, err);
 }
 
 int ss_plan_cache_stages(struct ss_plan_builder *b, ss_plan_step_function *build, int *out,
@@ -285,7 +300,7 @@ int ss_plan_cache_stages(struct ss_plan_builder *b, ss_plan_step_function *build
     *out = is_usual(b);
     if (!*out)
         return SS_OK;
-    b->key = key_of(b, SS_CACHE_STAGES);
+    b->key = mix_pat(key_of(b, SS_CACHE_STAGES), b);
     const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
     int rc = kept ? SS_OK : build(b, err);
     if (kept)

@@ -40,6 +40,7 @@ struct ss_groups {
     /* factors of expert groups with uneven amounts (plan/matrix.h), [0] inside nodes and [1] between them;
      * NULL: amounts are even */
     double *give[2], *take[2]; /* [rank] */
+    int apart; /* 1: PAT may carry a collective, for a group has three members or more, each on a node of its own */
 };
 
 /* SS_GROUPS_UNLIKE: links may differ from what closed forms assume. SS_GROUPS_IN_ORDER: rank r is on GPU r.
