@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK (64u << 10)
+#define FIRST (2u << 10)
+#define BLOCK (64u << 10) /* and the largest, unless one thing is larger */
 
 struct ss_arena_block {
     struct ss_arena_block *next;
@@ -18,7 +19,7 @@ void *ss_arena_take(struct ss_arena *arena, size_t size, size_t align)
     size_t at = b ? (b->used + align - 1) / align * align : 0;
 
     if (!b || at + size > b->size) {
-        size_t room = size > BLOCK ? size : BLOCK;
+        size_t usual = !b ? FIRST : b->size < BLOCK / 2 ? 2 * b->size : BLOCK, room = size > usual ? size : usual;
         struct ss_arena_block *fresh = malloc(sizeof *fresh + room);
         if (!fresh)
             return NULL;
@@ -40,6 +41,16 @@ char *ss_arena_text(struct ss_arena *arena, const char *text, size_t len)
     memcpy(copy, text, len);
     copy[len] = '\0';
     return copy;
+}
+
+void ss_arena_join(struct ss_arena *to, struct ss_arena *from)
+{
+    struct ss_arena_block **end = &to->blocks;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = from->blocks;
+    from->blocks = NULL;
 }
 
 void ss_arena_free(struct ss_arena *arena)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/request.h"
 
+#include "base/arena.h"
 #include "base/base.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
@@ -13,8 +14,7 @@ void ss_request_init(struct ss_request *r)
 
 void ss_request_free(struct ss_request *r)
 {
-    for (size_t i = 0; i < r->n; i++)
-        free(r->word[i].text);
+    ss_arena_free(&(struct ss_arena){r->texts});
     for (int i = 0; i < r->nplaces; i++) {
         free(r->place[i].file);
         free(r->place[i].whence);
@@ -40,15 +40,21 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
     return SS_OK;
 }
 
+char *ss_request_keep_text(struct ss_request *r, const char *text)
+{
+    struct ss_arena arena = {r->texts};
+    char *copy = ss_arena_text(&arena, text, strlen(text));
+
+    r->texts = arena.blocks;
+    return copy;
+}
+
 /* Adds a copy of the word at the last place. */
 static int add_word(struct ss_request *r, struct ss_request_word word, struct ss_error *err)
 {
-    word.text = strdup(word.text);
+    word.text = ss_request_keep_text(r, word.text);
     word.place = r->nplaces - 1;
-    if (!word.text || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
-        free(word.text);
-        return ss_nomem(err);
-    }
+    SS_NEED(word.text && !ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word), err);
     r->word[r->n++] = word;
     return SS_OK;
 }
@@ -79,6 +85,7 @@ int ss_request_append(struct ss_request *to, const struct ss_request *r, struct 
 {
     int rc = SS_OK, place = -1;
 
+    SS_NEED(!ss_grow(&to->word, &to->cap, to->n + r->n, sizeof *to->word), err);
     for (size_t i = 0; i < r->n && !rc; i++) {
         for (; place < r->word[i].place && !rc; place++)
             rc = copy_place(to, &r->place[place + 1], err);
@@ -106,6 +113,9 @@ int ss_request_move(struct ss_request *to, struct ss_request *r, struct ss_error
     }
     for (int i = 0; i < r->nplaces; i++)
         to->place[to->nplaces++] = r->place[i];
+    struct ss_arena texts = {to->texts};
+    ss_arena_join(&texts, &(struct ss_arena){r->texts});
+    to->texts = texts.blocks;
     to->edited = r->edited;
     to->notes = r->notes;
     to->ignored = r->ignored;
@@ -138,8 +148,6 @@ int ss_request_set(struct ss_request *r, const char *flag, const char *value, st
 
 void ss_request_remove(struct ss_request *r, size_t i, size_t n)
 {
-    for (size_t k = i; k < i + n; k++)
-        free(r->word[k].text);
     memmove(r->word + i, r->word + i + n, (r->n - i - n) * sizeof *r->word);
     r->n -= n;
 }

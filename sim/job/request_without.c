@@ -129,9 +129,11 @@ static int replace(struct ss_request *r, size_t i, const struct ss_notes *names,
     for (unsigned long k = 0; k < names->n; k++)
         ss_append(text, size, "%c%s", k ? ',' : '=', names->text[k] + 2);
     ss_request_remove(r, i + 1, span - 1);
-    free(r->word[i].text);
-    r->word[i].text = text;
-    r->word[i].setter = ss_flag_setter_of(text);
+    struct ss_request_word *word = &r->word[i];
+    word->text = ss_request_keep_text(r, text);
+    free(text);
+    SS_NEED(word->text, err);
+    word->setter = ss_flag_setter_of(word->text);
     return SS_OK;
 }
 

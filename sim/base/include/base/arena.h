@@ -12,4 +12,6 @@ struct ss_arena {
 void *ss_arena_take(struct ss_arena *arena, size_t size, size_t align);
 /* Returns a copy of text[0 .. len-1] with a final 0; NULL: out of memory. */
 char *ss_arena_text(struct ss_arena *arena, const char *text, size_t len);
+/* Gives all that one arena has to another one. */
+void ss_arena_join(struct ss_arena *to, struct ss_arena *from);
 void ss_arena_free(struct ss_arena *arena);

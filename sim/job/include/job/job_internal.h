@@ -21,6 +21,8 @@ size_t ss_request_values(const struct ss_request *r, size_t i, char values);
 
 /* The value of a flag, "--set", where the word at index i gives it, by a word of its own or behind "="; else NULL. */
 const char *ss_request_value_of(const struct ss_request *r, size_t i, const char *flag);
+/* Returns a copy of the text that the request owns; NULL: out of memory. */
+char *ss_request_keep_text(struct ss_request *r, const char *text);
 /* Whether ss_request_resolve has anything to do. */
 int ss_request_has_what_if(const struct ss_request *r);
 /* Adds the names, with their "--", that words "--dropped=NAME,NAME" have. Error: SS_ERR_NOMEM. */

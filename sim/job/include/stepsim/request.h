@@ -31,6 +31,7 @@ struct ss_request_place {
     /* 1: words of a recorded program, whose flags alone they may be: none of stepsim's own names is among them */
     int program;
 };
+struct ss_arena_block;
 struct ss_flag_setter;
 struct ss_flag_group;
 struct ss_request_word {
@@ -46,6 +47,7 @@ struct ss_request_word {
 struct ss_request {
     size_t n, cap;
     struct ss_request_word *word;
+    struct ss_arena_block *texts; /* of the words, those that were removed too */
     int nplaces;
     size_t cap_places;
     struct ss_request_place *place;
