@@ -41,10 +41,11 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
 {
     const struct ss_platform *p = b->plan->platform;
     struct ss_net net = b->net;
-    for (int prop = 0; prop < SS_PROP_COUNT; prop++)
-        if (ss_prop_at(prop)->owner != SS_OF_STACK &&
-            (prop < SS_PROP_peak_fp32 || prop > SS_PROP_gemm_small_tile))
-            ss_cache_mix(key, ss_bits_of(ss_platform_get(p, prop)));
+    const struct ss_card *card = ss_platform_card(p);
+    const char *rest = (const char *)(&card->gemm_small_tile + 1); /* behind what kernels alone read */
+    ss_cache_mix_bytes(key, rest, (size_t)((const char *)(card + 1) - rest));
+    for (int prop = SS_PROP_CARD_COUNT; prop < SS_PROP_PLATFORM_COUNT; prop++)
+        ss_cache_mix(key, ss_bits_of(ss_platform_get(p, prop)));
     ss_cache_mix(key, ss_platform_is_template(p) ? 0 : (uint64_t)(uintptr_t)p);
     ss_cache_mix_bytes(key, net.library, sizeof *net.library);
     ss_cache_mix(key, net.card != NULL);
