@@ -230,17 +230,20 @@ static int whole_add(const struct ss_dp_group *d, int gather, double bytes)
 static int group_build(struct ss_dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
+    const int early = d->how.reduce_early || (d->how.gather_late && d->how.scatter);
     double grads = 0, params = 0;
     int rc = SS_OK;
     d->share = ss_dp_group_share(d);
     if (d->share < 0)
         return ss_nomem(d->err);
     for (int k = 0; k < plan->schedule->chunks && !rc; k++) {
-        const struct params layers = params_of_layers(d, k);
+        struct params layers = {0, 0};
+        if (early || d->how.fp8_saving > 0)
+            layers = params_of_layers(d, k);
         double all = ss_dp_params(d, k);
         grads += all * d->how.grad_bytes;
         params += gathered(d, all, layers.gemm);
-        if (all > 0 && (d->how.reduce_early || (d->how.gather_late && d->how.scatter)))
+        if (all > 0 && early)
             rc = chunk_buckets(d, k, all, layers);
     }
     if (!rc && !d->how.reduce_early)
