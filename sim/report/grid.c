@@ -308,21 +308,30 @@ static size_t line_of(const char *text, size_t width)
     return width >= LONGEST && ss_text_columns(text, at) > width ? word_break(text, at, width) : at;
 }
 
+static void put_text(const char *text, size_t n, const struct ss_display *view, FILE *out)
+{
+    char part[1024];
+
+    n = n < sizeof part ? n : sizeof part - 1;
+    if (view && view->color) {
+        memcpy(part, text, n);
+        part[n] = '\0';
+        ss_put_verdict(part, view, out);
+    } else {
+        fwrite(text, 1, n, out);
+    }
+}
+
 /* Writes blanks only before what is written: no line ends in them. */
 static void put_cell(size_t *blanks, const char *text, size_t n, size_t width, bool left, size_t gap,
                      const struct ss_display *view, FILE *out)
 {
     const size_t columns = ss_text_columns(text, n), rest = width > columns ? width - columns : 0;
-    char part[1024];
 
     if (n) {
-        fprintf(out, "%*s", (int)(*blanks + (left ? 0 : rest)), "");
-        *blanks = 0;
-        snprintf(part, sizeof part, "%.*s", (int)n, text);
-        if (view)
-            ss_put_verdict(part, view, out);
-        else
-            fputs(part, out);
+        for (*blanks += left ? 0 : rest; *blanks; --*blanks)
+            putc_unlocked(' ', out);
+        put_text(text, n, view, out);
     } else {
         *blanks += left ? 0 : rest;
     }
