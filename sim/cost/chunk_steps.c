@@ -23,6 +23,15 @@ static int count_layers(const struct ss_layer_set *set, const struct ss_layer_ru
     return n;
 }
 
+/* Returns how many steps the first n layers of a run have, waits for the host included; 0 at chunk level. */
+static int count_steps(const struct ss_layer_set *set, const struct ss_issue_walk *w,
+                       const struct ss_layer_run *run, int phase, int n)
+{
+    if (!set->with_steps)
+        return 0;
+    return n * (int)ss_layer_part(set, run)->steps.phase[phase].n + ss_issue_waits(w, set, run, phase, n);
+}
+
 /* Returns the place of a mark. What a program adds behind the last layer is part of the phase. */
 struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, int phase, int layers)
 {
@@ -40,13 +49,12 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
     for (size_t i = 0; i < runs->n; i++) {
         const struct ss_layer_run *run = ss_run_at(runs, phase, i);
         int here = done_of_run(set, run, phase, layers, all, left);
-        int n = set->with_steps ? (int)ss_layer_part(set, run)->steps.phase[phase].n : 0;
         if (here > 0) {
             at = w;
-            steps = all_steps + here * n + ss_issue_waits(&w, set, run, phase, here);
+            steps = all_steps + count_steps(set, &w, run, phase, here);
             ss_issue_walk_on(&at, set, run, phase, here);
         }
-        all_steps += run->count * n + ss_issue_waits(&w, set, run, phase, run->count);
+        all_steps += count_steps(set, &w, run, phase, run->count);
         ss_issue_walk_on(&w, set, run, phase, run->count);
         left -= ss_layer_is_numbered(set, run) ? here : 0;
     }
