@@ -2,6 +2,7 @@
 /* Flags that have no effect because another one is missing: each gets a note, because its user expects
  * something of it. What fields of the job alone tell is noted where they are completed. */
 #include "base/base.h"
+#include "job/flags.h"
 #include "job/job_internal.h"
 #include "stepsim/schedule.h"
 
@@ -17,6 +18,21 @@
 static int given(const struct ss_finish *f, const char *flag)
 {
     return ss_request_find(f->request, flag) < f->request->n;
+}
+
+/* Returns whether a word may store a number of offloading. */
+static int sets_offload(const struct ss_finish *f)
+{
+    const size_t begin = offsetof(struct ss_asked, job.offload);
+    int found = 0;
+
+    for (size_t i = 0; f->request && i < f->request->n && !found; i++) {
+        const struct ss_request_word *w = &f->request->word[i];
+        found = f->request->place[w->place].program ||
+                (w->setter && w->setter->kind < SS_FLAG_CALL && w->setter->offset >= begin &&
+                 w->setter->offset < begin + sizeof f->asked->job.offload);
+    }
+    return found;
 }
 
 static const char *schedule_of(const struct ss_job *job)
@@ -56,7 +72,7 @@ void ss_job_note_idle(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
     const char *schedule = schedule_of(job);
-    int by_module = job->offload.fine_grained, experts = job->model.num_experts > 0;
+    int sizes = !job->offload.fine_grained && sets_offload(f), experts = job->model.num_experts > 0;
     /* Full recompute, which ends it itself, has a note of its own. */
     int layers = job->offload.layers > 0 || SS_GIVEN(f->asked, offload_layers);
     int overlaps = ss_job_chunks(job) > 1 && !strcmp(schedule, "interleaved");
@@ -65,10 +81,10 @@ void ss_job_note_idle(struct ss_finish *f)
         int idle;
         const char *flag, *why;
     } rows[] = {
-        {!by_module && f->asked->job.offload.modules, "--offload-modules", BY_MODULE},
-        {!by_module, "--min-offloaded-tensor-size", BY_MODULE},
-        {!by_module, "--activation-offload-fraction", BY_MODULE},
-        {!by_module, "--fine-grained-offloading-max-inflight-offloads", BY_MODULE},
+        {!job->offload.fine_grained && f->asked->job.offload.modules, "--offload-modules", BY_MODULE},
+        {sizes, "--min-offloaded-tensor-size", BY_MODULE},
+        {sizes, "--activation-offload-fraction", BY_MODULE},
+        {sizes, "--fine-grained-offloading-max-inflight-offloads", BY_MODULE},
         {job->offload.max_in_cpu != 1e9 && job->offload.params != SS_OFFLOAD_NVME,
          "--param-offload-max-in-cpu", "without --param-offload nvme"},
         {job->offload.swap_times != 16 && !job->offload.swap, "--swap-optimizer-times",

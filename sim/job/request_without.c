@@ -172,6 +172,9 @@ int ss_request_has_what_if(const struct ss_request *r)
     int scaled = 0;
 
     for (size_t i = 0; i < r->n; i++) {
+        const char *text = r->word[i].text;
+        if (strncmp(text, "--", 2) || !strchr("dsw", text[2])) /* which spares most of the looks */
+            continue;
         if (ss_request_value_of(r, i, "--without") || ss_request_value_of(r, i, "--drop") ||
             is_drop_unknown(r, i))
             return 1;
