@@ -19,7 +19,9 @@ void *ss_arena_take(struct ss_arena *arena, size_t size, size_t align)
     size_t at = b ? (b->used + align - 1) / align * align : 0;
 
     if (!b || at + size > b->size) {
-        size_t usual = !b ? FIRST : b->size < BLOCK / 2 ? 2 * b->size : BLOCK, room = size > usual ? size : usual;
+        size_t room = b ? 2 * b->size : FIRST;
+        room = room < BLOCK ? room : BLOCK;
+        room = room < size ? size : room;
         struct ss_arena_block *fresh = malloc(sizeof *fresh + room);
         if (!fresh)
             return NULL;

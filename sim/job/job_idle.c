@@ -12,6 +12,7 @@
     "without Transformer Engine's joint layer of Q, K and V that are turned; with norms or a gate behind "   \
     "it, layers that turn nothing, or packed rows"
 #define NO_STAGES "without pipeline stages (--pp)"
+#define NO_EXPERTS "without --num-experts: it is priced of experts alone"
 #define NO_HOOKS                                                                                             \
     "without --overlap-param-gather and the hooks of Megatron core 0.9 and later (ss.ddp.gather_hooks)"
 
@@ -39,6 +40,12 @@ static const char *schedule_of(const struct ss_job *job)
 {
     const char *name = job->schedule;
     return name[0] && strcmp(name, "auto") != 0 ? name : ss_schedule_default(ss_job_chunks(job));
+}
+
+/* A file has its own order. */
+static int groups_microbatches(const struct ss_job *job, const char *schedule)
+{
+    return job->pp > 1 && ss_schedule_heeds(schedule) & SS_SCHEDULE_HEEDS_GROUP;
 }
 
 /* Elsewhere stages begin on their own to reduce gradients, or do so behind all. A file may be as Megatron's own. */
@@ -99,8 +106,7 @@ void ss_job_note_idle(struct ss_finish *f)
              !given(f, "--data-parallel-sharding-strategy"),
          "--use-megatron-fsdp",
          "without --data-parallel-sharding-strategy: it shards neither gradients nor parameters"},
-        {f->asked->job.microbatch_group_size > 0 && /* a file has its order */
-             (job->pp == 1 || !(ss_schedule_heeds(schedule) & SS_SCHEDULE_HEEDS_GROUP)),
+        {f->asked->job.microbatch_group_size > 0 && !groups_microbatches(job, schedule),
          "--microbatch-group-size-per-virtual-pipeline-stage",
          "with this schedule: it orders the microbatches of virtual stages (--vp)"},
         {!f->asked->job.dp.align_grad_reduce && !begins_at_once(f, schedule), "--no-align-grad-reduce",
@@ -124,8 +130,7 @@ void ss_job_note_idle(struct ss_finish *f)
         {job->fused_qkv_rope && !ss_job_fuses_qkv_rope(job, f->stack), "--fused-single-qkv-rope", NO_ROPE},
         {experts && job->model.shared_expert_ffn_hidden_size == 0, "--moe-shared-expert-gate",
          "without shared experts"},
-        {!experts && f->asked->job.model.activation_clamp, "--activation-func-clamp-value",
-         "without --num-experts: it is priced of experts alone"},
+        {!experts && f->asked->job.model.activation_clamp, "--activation-func-clamp-value", NO_EXPERTS},
     };
 
     for (size_t i = 0; f->request && i < SS_ARRAY_LEN(rows); i++)

@@ -234,7 +234,8 @@ static int sum_up(const struct ss_run_options *options, const struct ss_spread *
     SS_THEN(rc, find_sensitivity(options, out, err));
     if (!rc && !options->brief)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
-    if (!options->brief || options->level_choice != SS_LEVEL_BLIND) /* where the level is doubted links tell why */
+    /* links tell why a level is doubted */
+    if (!options->brief || options->level_choice != SS_LEVEL_BLIND)
         SS_THEN(rc, ss_links_fill(out->plan, out->program, out->timeline, out->result, err));
     return rc;
 }
