@@ -43,6 +43,7 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
     struct ss_net net = b->net;
     const struct ss_card *card = ss_platform_card(p);
     const char *rest = (const char *)(&card->gemm_small_tile + 1); /* behind what kernels alone read */
+    ss_cache_mix(key, ss_bits_of(card->sm_count));
     ss_cache_mix_bytes(key, rest, (size_t)((const char *)(card + 1) - rest));
     for (int prop = SS_PROP_CARD_COUNT; prop < SS_PROP_PLATFORM_COUNT; prop++)
         ss_cache_mix(key, ss_bits_of(ss_platform_get(p, prop)));
