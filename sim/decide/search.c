@@ -362,7 +362,9 @@ static int check_any(const struct ss_find_state *x, const struct ss_request *bas
     const struct ss_find_rule *r = to_blame(x, base);
     ss_fail(err, r->code, NULL, 0, "all %lld layouts are refused, %lld of them because: %s",
             (long long)layouts, (long long)r->n, r->example);
-    return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
+    if (r->flags[0])
+        return ss_hint(err, r->code, "change %s", r->flags);
+    return ss_hint(err, r->code, "%s", r->hint[0] ? r->hint : "vary other flags");
 }
 
 /* Prepares what workers start from: the layouts with their switches, and their bounds. */

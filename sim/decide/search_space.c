@@ -152,6 +152,7 @@ int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *
         f->rules[f->nrules].code = why->code;
         ss_copy(f->rules[f->nrules].flags, sizeof f->rules->flags, why->flags);
         ss_copy(f->rules[f->nrules].example, sizeof f->rules->example, why->message);
+        ss_copy(f->rules[f->nrules].hint, sizeof f->rules->hint, why->hint);
         f->nrules++;
     }
     f->rules[i].n += n;

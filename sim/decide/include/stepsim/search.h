@@ -127,6 +127,7 @@ struct ss_find_rule {
     int64_t n;         /* layouts that it refused, each counted once */
     char flags[256];   /* flags that it blames */
     char example[320]; /* its message for the first layout that it refused */
+    char hint[160];    /* what to do about that; "": nothing is known */
 };
 
 struct ss_find_result {
