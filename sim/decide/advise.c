@@ -23,7 +23,7 @@ struct found {
 struct trial {
     int status; /* of run_words */
     int runs;
-    struct found found; /* words "": it does not apply */
+    struct found found;
     struct ss_side side;
     int level; /* of the job without changes */
     struct ss_pair_band pairs;
@@ -35,6 +35,7 @@ struct ss_advisor {
     struct ss_pair_band pairs;
     struct ss_pool pool; /* the items of enum item */
     struct ss_crew *crew;
+    int *row, nrows;     /* rows of the table that apply */
     struct trial *trial; /* [rows of the table] */
     int *item;
     int *early, nearly;   /* items that will probably be asked for, the last one first */
@@ -132,13 +133,11 @@ static void judge(const struct ss_advisor *a, const struct ss_side *side, struct
     ss_sides_judge_by(&a->out->side, side, &a->pairs, &out->apart);
 }
 
-/* Writes the words of a row. Returns 0, and "", where the row does not apply. */
+/* Writes the words of a row. Returns 0 where the row does not apply. */
 static int row_words(const struct ss_advisor *a, int row, char *words, size_t size)
 {
-    int dp = ss_job_dp(&a->from.asked.job, a->base->world_size);
-    int applies = ss_change_words(row, a->aim, &a->from.asked.job, dp, words, size) != 0;
-    words[0] = applies ? words[0] : 0; /* a change that does not apply may have written some */
-    return applies;
+    const struct ss_job *job = &a->from.asked.job;
+    return ss_change_words(row, a->aim, job, ss_job_dp(job, a->base->world_size), words, size);
 }
 
 /* Runs the job without a change, as `run` would. */
@@ -161,17 +160,15 @@ static int run_item(void *ctx, int item, void *answer, struct ss_error *err)
     struct ss_run_options how = pair >= 0 || item >= whole_of(0) ? a->whole : a->quick;
     struct found *f = &t->found;
     char words[2 * sizeof f->words];
-
     if (pair == -1)
         return run_base(a, t, err);
     how.plan.level = item >= by_flows(0) && item < whole_of(0) ? SS_LEVEL_FLOW : how.plan.level;
     f->change = row;
     f->kind = ss_change_kind(row);
-    if (!row_words(a, row, f->words, sizeof f->words))
-        return SS_OK;
-    size_t used = (size_t)snprintf(words, sizeof words, "%s", f->words);
-    if (pair >= 0 && (words[used++] = ' ', !row_words(a, pair % rows, words + used, sizeof words - used)))
-        return SS_OK;
+    row_words(a, row, f->words, sizeof f->words);
+    int used = snprintf(words, sizeof words, "%s ", f->words);
+    if (pair < 0 || !row_words(a, pair % rows, words + used, sizeof words - (size_t)used))
+        words[used - 1] = 0;
     ss_copy(f->advice.note, sizeof f->advice.note, ss_change_note(row) ? ss_change_note(row) : "");
     t->status = run_words(a, &how, &a->from, words, words, &f->advice, &t->side, err);
     t->runs = a->out->runs - runs;
@@ -211,8 +208,8 @@ static int is_by_flows(const struct ss_advisor *a)
 static void begin_all(struct ss_advisor *a, int first)
 {
     a->nearly = a->tried = a->best[0].words[0] = a->best[1].words[0] = 0;
-    for (int i = ss_change_count(); i-- > 0;)
-        a->early[a->nearly++] = first + i;
+    for (int i = a->nrows; i-- > 0;)
+        a->early[a->nearly++] = first + a->row[i];
 }
 
 /* A change that helps is likely to be run as `run` would, and when all were tried the two fastest together. */
@@ -234,7 +231,7 @@ static void on_item(void *ctx, int item, const void *answer)
         if (f->kind != SS_CHANGE_ARITHMETIC)
             see(a, f);
     }
-    if (++a->tried < ss_change_count() || !a->best[1].words[0] ||
+    if (++a->tried < a->nrows || !a->best[1].words[0] ||
         ss_change_shares_flag(a->best[0].words, a->best[1].words))
         return;
     memmove(a->early + 1, a->early, (size_t)a->nearly++ * sizeof *a->early);
@@ -258,8 +255,6 @@ static int run_changes(struct ss_advisor *a, int n, struct ss_error *err)
     for (int i = 0; i < n && !rc; i++) {
         struct trial *t = &a->trial[i];
         struct found *f = &t->found;
-        if (!f->words[0])
-            continue;
         x->tried += a->item[i] < whole_of(0);
         x->runs += t->runs;
         x->refused += t->status == 0;
@@ -366,6 +361,7 @@ static int put_together(struct ss_advisor *a, struct ss_error *err)
 static int open_crew(struct ss_advisor *a, const struct ss_workers *workers, struct ss_error *err)
 {
     const size_t n = (size_t)ss_change_count();
+    char words[sizeof a->found->words];
     a->pool = (struct ss_pool){.workers = {.n = workers->n || workers->team ? workers->n : 1,
                                            .team = workers->team,
                                            .stop = workers->stop,
@@ -376,11 +372,15 @@ static int open_crew(struct ss_advisor *a, const struct ss_workers *workers, str
                                .ahead = next_early,
                                .on_item = on_item,
                                .ctx = a};
+    a->row = ss_calloc(n, sizeof *a->row);
     a->trial = ss_calloc(n, sizeof *a->trial);
     a->item = ss_calloc(n, sizeof *a->item);
     a->early = ss_calloc(2 * n + 2, sizeof *a->early);
     a->found = ss_calloc(n, sizeof *a->found);
-    SS_NEED(a->trial && a->item && a->early && a->found, err);
+    SS_NEED(a->row && a->trial && a->item && a->early && a->found, err);
+    for (int i = 0; i < (int)n; i++)
+        if (row_words(a, i, words, sizeof words))
+            a->row[a->nrows++] = i;
     if (a->alone) {
         begin_all(a, 0);
         a->early[a->nearly++] = base_item();
@@ -403,9 +403,9 @@ static int find_faster(struct ss_advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
     int rc;
-    for (int i = 0; i < ss_change_count(); i++)
-        a->item[i] = is_by_flows(a) ? by_flows(i) : i;
-    rc = run_changes(a, ss_change_count(), err);
+    for (int i = 0; i < a->nrows; i++)
+        a->item[i] = is_by_flows(a) ? by_flows(a->row[i]) : a->row[i];
+    rc = run_changes(a, a->nrows, err);
     sort(a);
     drop_splits(a);
     SS_THEN(rc, confirm(a, err));
@@ -484,6 +484,7 @@ void ss_advisor_close(struct ss_advisor *a)
     if (!a)
         return;
     ss_pool_close(a->crew);
+    free(a->row);
     free(a->found);
     free(a->trial);
     free(a->item);
