@@ -283,6 +283,10 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
     a->kind = kind;
     ss_copy(a->flag, sizeof a->flag, asked ? asked->name : rows[kind].flag);
     int rc = fill(c, a, kind == SS_FIND_EXTRA ? NULL : &rows[kind], asked, err);
+    if (kind == SS_FIND_RECOMPUTE) {
+        c->block_axis = c->naxes - 1;
+        c->block_value = 1 + ss_find_value(a, SS_FIND_BLOCK, -1);
+    }
     if (!rc && kind == SS_FIND_TP && c->experts && add_whole_experts(a))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s has more than %d values", a->flag, SS_SWEEP_VALUES);
     return rc;

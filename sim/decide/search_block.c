@@ -15,10 +15,7 @@
 
 int ss_find_block_axis(const struct ss_find_cluster *c, const unsigned char *at)
 {
-    for (int a = 0; a < c->naxes; a++)
-        if (c->axes[a].kind == SS_FIND_RECOMPUTE)
-            return strcmp(c->axes[a].value[at[a]], SS_FIND_BLOCK) ? -1 : a;
-    return -1;
+    return at[c->block_axis] + 1 == c->block_value ? c->block_axis : -1;
 }
 
 void ss_find_block_ends(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,

@@ -113,6 +113,7 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     struct ss_find_group *g = &s->found->groups[i];
     SS_TRY(ss_request_copy(base, &c->request, err));
     s->nclusters++;
+    c->typed = ss_find_typed_new();
     int rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
     c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
@@ -255,8 +256,10 @@ int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct 
 
 void ss_find_space_free(struct ss_find_space *s)
 {
-    for (int i = 0; s->clusters && i < s->nclusters; i++)
+    for (int i = 0; s->clusters && i < s->nclusters; i++) {
         ss_request_free(&s->clusters[i].request);
+        ss_find_typed_free(s->clusters[i].typed);
+    }
     free(s->clusters);
     free(s->leaves);
     free(s->all);

@@ -126,17 +126,18 @@ static void usual_words(int bit, char words[200])
 unsigned ss_find_switches_said(const struct ss_find_cluster *c)
 {
     unsigned set = 0;
-    for (int bit = 0; bit < ss_find_switches(); bit++) {
+    for (int bit = 0, n = ss_find_switches(); bit < n; bit++) {
         char words[200] = "", flag[64];
         usual_words(bit, words);
         for (const char *p = words, *next; *p; p = next) {
             snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, " "), p);
             next = p + strlen(flag);
             next += *next == ' ';
-            int value = *next && *next != '-', said = value && ss_find_gives(&c->request, flag);
-            for (int a = 0; a < c->naxes; a++)
-                said |= ss_flag_same(c->axes[a].flag, flag);
-            set |= (unsigned)(flag[0] == '-' && said) << bit;
+            int is_flag = flag[0] == '-', value = *next && *next != '-';
+            int said = is_flag && value && ss_find_gives(&c->request, flag);
+            for (int a = 0; a < c->naxes && is_flag && !said; a++)
+                said = ss_flag_same(c->axes[a].flag, flag);
+            set |= (unsigned)said << bit;
         }
     }
     return set;

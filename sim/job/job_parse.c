@@ -320,6 +320,41 @@ int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss
     return rc;
 }
 
+int ss_asked_settings(const struct ss_asked *asked, const struct ss_request *r, struct ss_setting *out,
+                      int most)
+{
+    struct ss_asked with = *asked;
+    int n = 0;
+
+    if (asked->measured_ms > 0 || asked->measured_mib > 0 || ss_asked_add(&with, r, NULL, NULL, NULL))
+        return -1;
+    for (size_t i = 0, used; i < r->n; i += used, n++) {
+        const struct ss_request_word *w = &r->word[i];
+        used = ss_request_extent(r, i);
+        const char *value = used > 1 ? r->word[i + 1].text : "";
+        if (n == most || used > 2 || !w->setter || w->setter->kind == SS_FLAG_PROP || strchr(w->text, '=') ||
+            strlen(value) >= sizeof out->value)
+            return -1;
+        out[n].setter = w->setter;
+        out[n].nvalues = (int)used - 1;
+        ss_copy(out[n].value, sizeof out->value, value);
+    }
+    return n;
+}
+
+int ss_asked_apply(struct ss_asked *asked, struct ss_setting *settings, int n)
+{
+    char buf[512];
+    const char *why;
+    int rc = SS_OK;
+
+    for (int i = 0; i < n && !rc; i++) {
+        char *const values[] = {settings[i].value};
+        rc = ss_flag_apply(settings[i].setter, asked, settings[i].nvalues, values, buf, sizeof buf, &why);
+    }
+    return rc;
+}
+
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err)
 {
     struct ss_request left;

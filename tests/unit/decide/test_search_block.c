@@ -114,6 +114,7 @@ static void between(const char *words, int exact)
 
     c->naxes = 1;
     c->axes[0] = axis;
+    c->block_value = 2;
     ss_find_block_ends(c, &leaf, s->job, at, jobs);
     CU_ASSERT_EQUAL(at[0].at[0], 0);
     CU_ASSERT_EQUAL(at[1].at[0], 2);

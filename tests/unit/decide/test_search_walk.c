@@ -177,6 +177,34 @@ TEST(states)
     }
 }
 
+/* A layout asks for the same whether words of its values are read or were read before, of another one. */
+TEST(typed)
+{
+    static const char *const jobs[] = {
+        "--platform h800 --nodes 2 --model llama3.1-8b --num-layers 30 --bf16 --seq 8192 --gbs 128",
+        "--platform h800 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --cp 1 --fsdp none",
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 128 --recompute none "
+        "--account-for-loss-in-pipeline-split"};
+    for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+        static struct ss_asked typed, read;
+        struct ss_find_space s;
+        struct ss_job job;
+        int differ = 0;
+        walk(jobs[k], 1, &s);
+        struct ss_find_typed *of = s.clusters[0].typed;
+        for (size_t i = 0; i < s.nleaves; i += 3) {
+            int rc = ss_find_plain_job(&s, &s.leaves[i], &typed, &job, NULL);
+            s.clusters[0].typed = NULL;
+            differ += rc || ss_find_plain_job(&s, &s.leaves[i], &read, &job, NULL) ||
+                      memcmp(&typed, &read, sizeof typed) != 0;
+            s.clusters[0].typed = of;
+        }
+        CU_ASSERT(of && s.nleaves > 100);
+        CU_ASSERT_EQUAL(differ, 0);
+        ss_find_space_free(&s);
+    }
+}
+
 static int load(void)
 {
     return ss_bands_load(NULL, NULL, &bands, NULL);

@@ -53,6 +53,10 @@ struct ss_find_cluster {
     int world_size, gpus_per_node;
     int naxes;
     struct ss_find_axis axes[SS_FIND_MOST_AXES];
+    int block_axis,
+        block_value; /* the axis of recompute, and 1 + the number of its value SS_FIND_BLOCK; 0: none */
+    struct ss_find_typed
+        *typed;   /* what their values set, as far as was asked; NULL: words are read each time */
     int given;    /* 1: the layout is the job's but for what is varied */
     int shards;   /* 1: the optimizer is sharded, because the job does not say otherwise */
     int splits;   /* 1: the layers of the first and last stage are free */
@@ -158,6 +162,9 @@ void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, cha
 /* Sets the words of the axes from `from` to `to` - 1 in a job. After an error the job is of no use. */
 int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
                 struct ss_asked *asked, struct ss_error *err);
+/* What that keeps of a cluster; NULL without memory. */
+struct ss_find_typed *ss_find_typed_new(void);
+void ss_find_typed_free(struct ss_find_typed *typed);
 /* Writes the words of a leaf: those of its axes, and of its switches. */
 int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf *leaf, char *words,
                        size_t size, struct ss_error *err);

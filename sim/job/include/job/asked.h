@@ -63,6 +63,18 @@ int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss
 /* The same, without a copy: after an error *asked is of no use. */
 int ss_asked_add(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
                  struct ss_notes *ignored, struct ss_error *err);
+/* A flag that sets something, and its value, if any. */
+struct ss_setting {
+    const struct ss_flag_setter *setter;
+    int nvalues; /* 0 or 1 */
+    char value[64];
+};
+/* Fills in what the words of a request set, in their order. Returns how many there are; -1 where ss_asked_add of them refuses what `asked`
+ * asks for, or does more than to set at most `most` flags of no more than one value. */
+int ss_asked_settings(const struct ss_asked *asked, const struct ss_request *r, struct ss_setting *out,
+                      int most);
+/* Does what ss_asked_add of these words does, a tenth of the work. Where it fails ss_asked_add tells why. */
+int ss_asked_apply(struct ss_asked *asked, struct ss_setting *settings, int n);
 /* Reads a request after each `--without` has taken away what it names. */
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err);
 /* What a command needs to be given. */
