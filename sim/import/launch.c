@@ -410,8 +410,7 @@ static int begin(struct launch *x, const struct ss_launch *l, const char *text, 
     const char *slash = strrchr(l->script, '/');
 
     *x = (struct launch){.l = l, .text = text, .name = slash ? slash + 1 : l->script, .notes = notes};
-    SS_TRY(ss_launch_lines(text, l->script, &l->cluster, notes, err));
-    ss_launch_batch(text, &l->cluster, &x->batch);
+    SS_TRY(ss_launch_batch(text, l->script, &l->cluster, notes, &x->batch, err));
     return make_environment(x) ? ss_nomem(err) : SS_OK;
 }
 

@@ -1,72 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a launch script asks its scheduler for: lines "#SBATCH", "#flux:", "#BSUB", "#PBS", "#$". */
+/* Lines of a script for its scheduler, "#SBATCH", "#flux:", "#BSUB", "#PBS", "#$": what they ask for, words that are misspelt, cards that the platform
+ * does not have. */
 #include "base/base.h"
 #include "import/launcher.h"
 
-/* Reads nodes and GPUs as a script asks PBS or Grid Engine for them: "#PBS -l select=4:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8", "#$ -l rt_F=4"; of
- * NQSV "#PBS -b 4". Returns 1 where there is a line of that mark. */
-static int launch_pbs(const char *text, const char *mark, struct ss_pbs *out)
-{
-    const size_t length = strlen(mark);
-    int asked = 0;
+/* Beginnings of such lines, the program that reads them, and the variable that names its file of hosts. */
+static const struct {
+    const char *mark, *program, *hosts;
+    bool stops; /* the program reads no further than the first command */
+} kinds[] = {
+    {"#SBATCH", "sbatch", NULL, true},
+    {"#flux:", "flux", NULL, false},
+    {"#BSUB", "bsub", "LSB_DJOB_HOSTFILE", false},
+    {"#PBS", "qsub", "PBS_NODEFILE", true},
+    {"#$", "qsub", "SGE_JOB_HOSTLIST", false},
+};
 
-    *out = (struct ss_pbs){0};
-    for (const char *line = text, *next; line; line = next ? next + 1 : NULL) {
-        next = strchr(line, '\n');
-        if (strncmp(line, mark, length) != 0 || !isspace((unsigned char)line[length]))
+/* The words of the lines of one kind. A quote that is not closed ends with its line. */
+static int read_words(const char *text, size_t kind, struct ss_words *out, struct ss_error *err)
+{
+    const size_t n = strlen(kinds[kind].mark);
+    int number = 1;
+
+    for (const char *line = text, *end; *line; line = end + (*end == '\n'), number++) {
+        const char *first = line + strspn(line, " \t\r\n");
+        struct ss_error open = {0};
+        size_t i = out->n;
+        end = line + strcspn(line, "\n");
+        if (kinds[kind].stops && first < end && *first != '#')
+            break;
+        if (strncmp(line, kinds[kind].mark, n) || !isspace((unsigned char)line[n]))
             continue;
-        asked = 1;
-        const char *end = line + strcspn(line, "\n");
-        for (const char *p = line + length; p + 3 < end; p++) {
-            if (!isspace((unsigned char)p[0]) || p[1] != '-')
-                continue;
-            const char *value = p + 3 + strspn(p + 3, " \t");
-            if (p[2] == 'l')
-                ss_pbs_list(value, out);
-            else if (p[2] == 'b' && mark[1] == 'P')
-                out->nodes = atoi(value) > 0 && atoi(value) <= 1 << 20 ? atoi(value) : 0;
-        }
+        int rc = ss_args_read(out, line + n, (size_t)(end - line) - n, NULL, &open);
+        SS_NEED(rc != SS_ERR_NOMEM, err);
+        for (; i < out->n; i++)
+            out->w[i].line = number;
     }
-    return asked;
-}
-
-/* ---- PBS ---- */
-
-/* The number behind one of the names, "--nodes=4", "--nodes 4", "-N4", "span[ptile=8]", in a line; 0: none. */
-static int number_behind(const char *line, const char *end, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (const char *p = line; p + n < end; p++)
-        if (!strncmp(p, name, n) && (p == line || isspace((unsigned char)p[-1]) || strchr("[\"':", p[-1]))) {
-            const char *value = p + n;
-            value += *value == '=' || *value == ' ';
-            value += !strncmp(value, "gpu:", 4) ? 4 : 0;
-            while (value < end && isalpha((unsigned char)*value)) /* gpu:h100:8 */
-                value += strcspn(value, ":\n") + 1;
-            int found = value < end ? atoi(value) : 0;
-            if (found > 0 && found <= 1 << 20)
-                return found;
-        }
-    return 0;
-}
-
-/* The number of the first of the names, "--nodes -N", that lines "#SBATCH --nodes=4" have; 0: none has. */
-static int directive(const char *text, const char *mark, const char *names)
-{
-    char name[32];
-
-    for (const char *p = names; *p; p += strcspn(p, " "), p += *p == ' ') {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
-        for (const char *line = text, *next; line; line = next ? next + 1 : NULL) {
-            next = strchr(line, '\n');
-            int found =
-                strncmp(line, mark, strlen(mark)) ? 0 : number_behind(line, line + strcspn(line, "\n"), name);
-            if (found)
-                return found;
-        }
-    }
-    return 0;
+    return SS_OK;
 }
 
 int ss_batch_product(int a, int b)
@@ -76,50 +46,55 @@ int ss_batch_product(int a, int b)
     return n <= 1 << 20 ? (int)n : 0;
 }
 
-static void take(int *to, int value)
+static void take(int *to, int64_t value)
 {
-    *to = *to ? *to : value;
+    *to = *to || value > 1 << 20 ? *to : (int)value;
 }
 
-static void read_slurm(const char *text, const char *mark, struct ss_batch *b)
+static void fill(struct ss_batch *b, const struct ss_launcher_layer_said *said, const char *hosts)
 {
-    take(&b->nodes, directive(text, mark, "--nodes -N"));
-    take(&b->tasks, directive(text, mark, "--ntasks-per-node --tasks-per-node"));
-    take(&b->all, directive(text, mark, "--ntasks -n --nslots"));
-    take(&b->cpus, directive(text, mark, "--cpus-per-task -c"));
-    take(&b->gpus, directive(text, mark, "--gpus-per-node --gres"));
-    int each = directive(text, mark, "--gpus-per-task --gpus-per-slot"),
-        cards = directive(text, mark, "--gpus -G");
-    take(&b->gpus, ss_batch_product(b->tasks, each));
-    if (b->nodes && cards % b->nodes == 0)
-        take(&b->gpus, cards / b->nodes);
+    const int64_t *n = said->count;
+
+    take(&b->nodes, n[SS_COUNT_NODES]);
+    take(&b->tasks, n[SS_COUNT_NODE]);
+    take(&b->all, n[SS_COUNT_ALL]);
+    take(&b->cpus, n[SS_COUNT_CPUS]);
+    take(&b->gpus, ss_launcher_gpus(said, b->nodes));
+    if (!hosts || b->hosts)
+        return;
+    b->hosts = hosts;
+    b->host_lines = 0;
+    take(&b->host_lines, n[SS_COUNT_LINES] ? n[SS_COUNT_LINES] : 1);
 }
 
-void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct ss_batch *b)
+static int read_kind(size_t kind, const char *text, const char *script, const struct ss_cluster *cluster,
+                     struct ss_notes *notes, struct ss_batch *b, struct ss_error *err)
 {
-    static const char *const marks[][2] = {
-        {"#PBS", "PBS_NODEFILE"}, {"#$", "SGE_JOB_HOSTLIST"}, {"#BSUB", "LSB_DJOB_HOSTFILE"}};
-    struct ss_pbs pbs;
+    const char *slash = strrchr(script, '/');
+    struct ss_words words = {0};
+    struct ss_launcher_layer_said said;
+    int rc = read_words(text, kind, &words, err);
 
+    SS_THEN(rc, ss_launcher_lines(&words, kinds[kind].program, script, &said, err));
+    if (!rc && words.n)
+        fill(b, &said, kinds[kind].hosts);
+    if (!rc)
+        ss_launcher_cards(&words, 0, words.n, cluster, slash ? slash + 1 : script, notes);
+    ss_words_free(&words);
+    return rc;
+}
+
+int ss_launch_batch(const char *text, const char *script, const struct ss_cluster *cluster,
+                    struct ss_notes *notes, struct ss_batch *b, struct ss_error *err)
+{
     *b = (struct ss_batch){.nodes = cluster->nodes, .gpus = cluster->gpus_per_node};
-    for (size_t i = 0; i < SS_ARRAY_LEN(marks) && !b->hosts; i++)
-        if (launch_pbs(text, marks[i][0], &pbs)) {
-            b->hosts = marks[i][1];
-            b->host_lines = pbs.lines ? pbs.lines : 1;
-        }
-    read_slurm(text, "#SBATCH", b);
-    read_slurm(text, "#flux:", b);
-    take(&b->nodes, directive(text, "#BSUB", "-nnodes"));
-    take(&b->tasks, directive(text, "#BSUB", "ptile"));
-    take(&b->all, directive(text, "#BSUB", "-n"));
-    take(&b->gpus, directive(text, "#BSUB", "num"));
-    take(&b->nodes, pbs.nodes);
-    take(&b->tasks, pbs.tasks);
-    take(&b->gpus, pbs.gpus);
+    for (size_t k = 0; k < SS_ARRAY_LEN(kinds); k++)
+        SS_TRY(read_kind(k, text, script, cluster, notes, b, err));
     b->asked = !cluster->gpus_per_node && b->gpus;
     if (!b->gpus && b->tasks > 1)
         b->gpus = b->tasks;
     int of_node = b->tasks ? b->tasks : b->gpus ? b->gpus : b->all ? (int)ss_cluster_gpus(cluster) : 0;
     if (!b->nodes && b->all && of_node && b->all % of_node == 0)
         b->nodes = b->all / of_node;
+    return SS_OK;
 }

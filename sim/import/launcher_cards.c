@@ -4,9 +4,9 @@
 #include "import/launcher.h"
 #include "stepsim/platform.h"
 
-/* Options whose values may name cards: resources, features of nodes, queues. */
-static const char naming[] = "--gres --gpus --gpus-per-node --gpus-per-task --gpus-per-socket -G -g "
-                             "--constraint -C --prefer --partition -p --queue -q -l -gpu -R";
+/* Options that ask for cards; those of features of nodes and of queues, whose names may have that of a card. */
+static const char asking[] = "--gres --gpus --gpus-per-node --gpus-per-task --gpus-per-socket -G -l -gpu -R";
+static const char features[] = "--constraint -C --prefer", queues[] = "--partition -p --queue -q";
 /* Cards as schedulers call them. */
 static const char cards[] = "p100 v100 v100s a100 a800 h100 h800 h20 h200 b200 b300 gb200 gb300 gh200 vr200 "
                             "a10 a10g a16 a30 a40 l4 l40 l40s t4 rtx6000 rtx8000 rtx3090 rtx4090 mi100 mi210 "
@@ -46,22 +46,37 @@ static void card_of(const struct ss_cluster *cluster, char card[16])
     ss_platform_free(p);
 }
 
-/* Whether a value names cards, none of which is the platform's; the chip of a GB200 is a B200. */
-static int others(const char *value, const char *own, char other[16])
+/* Whether what stands in a list before the word at i, behind its last separator, makes the word no card that is asked for: "!a100", "model!=A100", or the
+ * name of a machine, "host=a100-1". */
+static bool is_no_request(const char *value, size_t i)
+{
+    const char *key = value + i;
+    char name[16];
+
+    while (key > value && !strchr(":,+[]()&|; ", key[-1]))
+        key--;
+    const size_t n = (size_t)(value + i - key), length = strcspn(key, "=");
+    snprintf(name, sizeof name, "%.*s", length < n ? (int)length : 0, key);
+    return memchr(key, '!', n) || ss_has_word("host hname hostname vnode rack", name);
+}
+
+/* Whether a value names cards, none of which is the platform's; the chip of a GB200 is a B200. Of queues T4 and A16 may be no more than a number. */
+static bool others(const char *value, const char *own, bool queue, char other[16])
 {
     const size_t length = strlen(own), n = strlen(value);
     char card[16];
-    int found = 0;
+    bool found = false;
 
     for (size_t i = 0, to; i < n; i = to + 1) {
         for (to = i; to < n && isalnum((unsigned char)value[to]); to++)
             ;
-        if (!named(value + i, to - i, card))
+        if (!named(value + i, to - i, card) || is_no_request(value, i) ||
+            (queue && atoi(card + strcspn(card, "0123456789")) < 20 && !strcasestr(value, "gpu")))
             continue;
         size_t m = strlen(card);
         if (m <= length && !strcmp(own + length - m, card))
-            return 0;
-        found = 1;
+            return false;
+        found = true;
         ss_copy(other, 16, card);
     }
     return found;
@@ -74,20 +89,24 @@ void ss_launcher_cards(const struct ss_words *words, size_t from, size_t end,
 
     card_of(cluster, own);
     for (size_t i = from; i < end && own[0]; i++) {
-        const struct ss_word *w = &words->w[i];
-        const char *equal = strchr(w->text, '='), *next = i + 1 < end ? words->w[i + 1].text : "";
-        snprintf(option, sizeof option, "%.*s", (int)strcspn(w->text, "="), w->text);
-        bool is = w->text[0] == '-' && ss_has_word(naming, option);
-        const char *value = is ? (equal ? equal + 1 : next) : "";
-        if (!is && w->text[0] == '-' && w->text[1] != '-') { /* "-pA100" */
-            option[2] = '\0';
-            value = ss_has_word(naming, option) ? w->text + 2 : "";
+        const char *text = words->w[i].text, *equal = strchr(text, '='),
+                   *value = equal         ? equal + 1
+                            : i + 1 < end ? words->w[i + 1].text
+                                          : "";
+        snprintf(option, sizeof option, "%.*s", (int)strcspn(text, "="), text);
+        bool queue = ss_has_word(queues, option), feature = ss_has_word(features, option);
+        if (text[0] == '-' && text[1] != '-' && !queue && !feature && !ss_has_word(asking, option)) {
+            option[2] = '\0'; /* "-pA100" */
+            value = text + 2;
+            queue = ss_has_word(queues, option), feature = ss_has_word(features, option);
         }
-        if (!others(value, own, other))
+        if (text[0] != '-' || !(queue || feature || ss_has_word(asking, option)) ||
+            (!strcmp(option, "-G") && !strchr(value, ':')) || /* of bsub, a group of users */
+            !others(value, own, queue, other))
             continue;
         for (char *p = other; *p; p++)
             *p = (char)toupper((unsigned char)*p);
-        ss_note(notes, "%s: %s %.80s asks for %s cards, which --platform %s does not have", place, option,
-                value, other, cluster->platform);
+        ss_note(notes, "%s: %s %.80s %s %s cards, which --platform %s does not have", place, option, value,
+                queue || feature ? "names" : "asks for", other, cluster->platform);
     }
 }

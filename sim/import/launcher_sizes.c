@@ -64,8 +64,7 @@ int64_t ss_cluster_gpus(const struct ss_cluster *cluster)
     return n;
 }
 
-/* GPUs of a node as a layer asks for them. */
-static int64_t gpus_of(const layer *l, int64_t nodes)
+int64_t ss_launcher_gpus(const layer *l, int64_t nodes)
 {
     const int64_t *n = l->count;
 
@@ -124,8 +123,8 @@ static int read_step(struct sizes *s)
     unfold_sets(step);
     s->nodes = b[SS_COUNT_NODES];
     s->on = n[SS_COUNT_NODES] ? n[SS_COUNT_NODES] : s->nodes;
-    s->gpus = gpus_of(step, s->on);
-    s->gpus = s->gpus ? s->gpus : gpus_of(batch, s->nodes);
+    s->gpus = ss_launcher_gpus(step, s->on);
+    s->gpus = s->gpus ? s->gpus : ss_launcher_gpus(batch, s->nodes);
     s->who = step->name ? step->name : batch->name;
     s->line = step->name ? step->line : batch->line;
     s->all = n[SS_COUNT_ALL];

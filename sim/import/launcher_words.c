@@ -15,14 +15,16 @@ enum {
     PBS_LIST,
     STANDALONE,
     ONE_A_NODE,
+    NQSV_NODES,
     VISIBLE,
     REFUSED,
+    NAME, /* its value is a name, which may be that of a program */
     PLAIN /* nothing; the row keeps it from being taken for a misspelt one of the others */
 };
 
 #define SLURM "srun sbatch salloc"
 /* Programs that read "-N4" as "-N 4". */
-#define ATTACHED SLURM " flux aprun jsrun"
+#define ATTACHED SLURM " flux aprun jsrun qsub"
 /* Programs that start a process for each GPU of the node themselves. */
 #define ITSELF "llamafactory-cli deepy.py"
 #define MPI "mpirun mpiexec mpiexec.hydra orterun prun"
@@ -56,10 +58,14 @@ static const struct option {
     {SLURM, "--gpus-per-task", SS_COUNT_PER_TASK, NULL},
     {"flux", "-g --gpus-per-task --gpus-per-slot", SS_COUNT_PER_TASK, NULL},
     {SLURM, "--gpus -G", SS_COUNT_CARDS, NULL},
+    {SLURM " flux", "--cpus-per-task -c", SS_COUNT_CPUS, NULL},
+    {SLURM, "-J --job-name -p --partition -A --account -q --qos -w --nodelist --comment --container-name",
+     NAME, NULL},
     {SLURM " flux", "--ntasks-per-core --tasks-per-core", PLAIN, NULL},
     {"bsub", "-R", SPAN, NULL},
     {"bsub", "-gpu", LSF_GPUS, NULL},
     {"qsub", "-l", PBS_LIST, NULL},
+    {"qsub", "-b", NQSV_NODES, NULL},
     {MPI " horovodrun", "-np --np -n --n -c --num-proc", SS_COUNT_ALL, NULL},
     {MPI, "-N -npernode --npernode -ppn --ppn -perhost --ntasks-per-node", SS_COUNT_NODE, NULL},
     {MPI, "-map-by --map-by", PER_NODE_MAP, NULL},
@@ -96,6 +102,8 @@ static const struct option {
     {"accelerate", "--cpu --use_cpu --tpu --use_xla --ipex", REFUSED,
      "training on anything but GPUs is not modelled"},
     {"docker podman", "--gpus", VISIBLE, NULL},
+    {"docker podman conda mamba micromamba", "-n --name -p --prefix --hostname", NAME, NULL},
+    {"uv", "--extra --with --group", NAME, NULL},
 };
 
 /* Those of any launcher that is not known; behind "=" or in the next word. */
@@ -140,6 +148,7 @@ struct chain {
     bool other;    /* it is one of `others` */
     int layer;
     int strict;
+    bool lines; /* for a scheduler, without a program among them */
     struct ss_error *err;
 };
 
@@ -153,7 +162,7 @@ static bool is_program(struct chain *x, size_t i)
         name = "torchrun";
     else if (!strncmp(w->text, "accelerate.commands", 19))
         name = "accelerate";
-    if (w->text[0] == '-' || strlen(name) >= sizeof x->name)
+    if (x->lines || w->text[0] == '-' || strlen(name) >= sizeof x->name)
         return false;
     x->other = ss_has_word(others, name) || !strncmp(name, "python3.", 8);
     for (size_t k = 0; k < SS_ARRAY_LEN(launchers) && !x->other; k++)
@@ -222,6 +231,11 @@ static const struct option *option_like(const struct chain *x, const char *text,
     const struct option *found = NULL;
     char word[64], name[64];
 
+    *far = 1;
+    if (!strcmp(text, "-1") && !strcmp(x->name, "qsub")) { /* which looks like -l */
+        ss_copy(near, 64, "-l");
+        return option_of(x, near, 2);
+    }
     if (!x->name[0] || x->other || n < 3 || n >= sizeof word)
         return NULL;
     snprintf(word, sizeof word, "%.*s", (int)n, text);
@@ -230,7 +244,7 @@ static const struct option *option_like(const struct chain *x, const char *text,
             size_t length = strcspn(at, " ");
             snprintf(name, sizeof name, "%.*s", (int)length, at);
             at += length + (at[length] == ' ');
-            *far = strncmp(name, word, n) != 0 || n < 6;
+            *far = strncmp(name, word, n) != 0 || n < 6 || word[1] != '-';
             if (options[i].what >= VISIBLE || (*far && (found || !is_misspelt(word, name))))
                 continue;
             found = &options[i];
@@ -240,16 +254,6 @@ static const struct option *option_like(const struct chain *x, const char *text,
         }
     *far = 1;
     return found;
-}
-
-bool ss_launcher_misspells(const char *launcher, const char *word, char near[64])
-{
-    struct chain x = {.layer = SS_LAYER_BATCH};
-    const size_t n = strcspn(word, "=");
-    int far;
-
-    ss_copy(x.name, sizeof x.name, launcher);
-    return word[0] == '-' && !option_of(&x, word, n) && option_like(&x, word, n, near, &far);
 }
 
 static int bad(const struct chain *x, size_t i, const char *value, struct ss_error *err)
@@ -283,7 +287,10 @@ static int take_count(struct chain *x, size_t i, const char *value, int what)
     if (what == SS_COUNT_NODE && ss_has_word("cpu xpu mps", value))
         return ss_fail(x->err, SS_ERR_UNSUPPORTED, x->words->file, x->words->w[i].line,
                        "%.60s %s: training on anything but GPUs is not modelled", x->words->w[i].text, value);
-    while (isalpha((unsigned char)*value) && (colon = memchr(value, ':', (size_t)(end - value))) != NULL)
+    const char *gpus = what == SS_COUNT_GPUS ? strstr(value, "gpu:") : NULL; /* "nvme:1,gpu:8" */
+    end = gpus ? gpus + strcspn(gpus, ",(") : end;
+    value = gpus ? gpus : value;
+    while (what != SS_COUNT_NODES && (colon = memchr(value, ':', (size_t)(end - value))) != NULL)
         value = colon + 1;
     snprintf(text, sizeof text, "%.*s", end > value ? (int)(end - value) : 0, value);
     size_t mark = what == SS_COUNT_NODES ? strcspn(text, ":-") : strlen(text); /* "2:4", of Slurm "2-4" */
@@ -292,7 +299,7 @@ static int take_count(struct chain *x, size_t i, const char *value, int what)
     bool range = text[mark] != '\0';
     text[mark] = '\0';
     if (ss_parse_i64(text, 1, 1 << 26, &n) || (range && most < n))
-        return bad(x, i, value, x->err);
+        return what == SS_COUNT_CPUS ? SS_OK : bad(x, i, value, x->err);
     said->count[what] = n;
     if (what == SS_COUNT_NODES)
         said->most = range ? most : n;
@@ -344,40 +351,47 @@ static void take_visible(struct chain *x, size_t i, const char *value, bool dock
     x->out->visible_line = x->words->w[i].line;
 }
 
-/* The number behind "ptile=" or "num=". */
-static int64_t number_in(const char *value, const char *name)
+/* Takes the number behind "ptile=" or "num=", where a value has it. */
+static void take_number(int64_t *to, const char *value, const char *name)
 {
     const char *at = strstr(value, name);
 
-    return at ? atol(at + strlen(name)) : 0;
+    *to = at && atol(at + strlen(name)) > 0 ? atol(at + strlen(name)) : *to;
 }
 
 /* "select=4:ngpus=8:mpiprocs=8" of qsub. */
 static void take_list(struct ss_launcher_layer_said *said, const char *list)
 {
-    struct ss_pbs asked = {0};
+    int64_t *n = said->count;
+    struct ss_pbs asked = {(int)n[SS_COUNT_NODES], (int)n[SS_COUNT_GPUS], (int)n[SS_COUNT_NODE],
+                           (int)n[SS_COUNT_LINES]};
 
-    ss_pbs_list(list, &asked);
-    if (asked.nodes)
-        said->count[SS_COUNT_NODES] = said->most = asked.nodes;
-    if (asked.gpus)
-        said->count[SS_COUNT_GPUS] = asked.gpus;
-    if (asked.tasks)
-        said->count[SS_COUNT_NODE] = asked.tasks;
+    ss_pbs_list(list, &asked); /* what it does not tell stays */
+    n[SS_COUNT_NODES] = said->most = asked.nodes;
+    n[SS_COUNT_GPUS] = asked.gpus;
+    n[SS_COUNT_NODE] = asked.tasks;
+    n[SS_COUNT_LINES] = asked.lines;
 }
 
 static int take(struct chain *x, size_t i, const struct option *o, const char *value)
 {
     struct ss_launcher_layer_said *said = &x->out->layer[x->layer];
+    int64_t n;
 
+    if (o->what == SPAN || o->what == LSF_GPUS || o->what == PBS_LIST)
+        SS_TRY(ss_launcher_resources(x->name, value, x->words->file, x->words->w[i].line, x->err));
     switch (o->what) {
     case HOSTS: return take_hosts(x, i, value, false);
     case CHOSEN: return take_hosts(x, i, value, true);
     case HOSTFILE: said->hostfile = value; return SS_OK;
     case CONFIG: said->config = value; return SS_OK;
-    case SPAN: said->count[SS_COUNT_NODE] = number_in(value, "ptile="); return SS_OK;
-    case LSF_GPUS: said->count[SS_COUNT_GPUS] = number_in(value, "num="); return SS_OK;
+    case SPAN: take_number(&said->count[SS_COUNT_NODE], value, "ptile="); return SS_OK;
+    case LSF_GPUS: take_number(&said->count[SS_COUNT_GPUS], value, "num="); return SS_OK;
     case PBS_LIST: take_list(said, value); return SS_OK;
+    case NQSV_NODES: /* of Torque, seconds */
+        if (!said->count[SS_COUNT_NODES] && !ss_parse_i64(value, 1, 1 << 20, &n))
+            said->count[SS_COUNT_NODES] = said->most = n;
+        return SS_OK;
     case VISIBLE: take_visible(x, i, value, true); return SS_OK;
     case PER_NODE_MAP:
         if (!strncmp(value, "ppr:", 4) && !strncmp(value + 4 + strspn(value + 4, "0123456789"), ":node", 5))
@@ -424,8 +438,8 @@ static int read_word(struct chain *x, size_t *i)
     if (is_program(x, *i) || text[0] != '-')
         return SS_OK;
     const struct option *o = option_of(x, text, n);
-    if (!o && n > 2 && text[1] != '-' && ss_has_word(ATTACHED, x->name)) {
-        o = option_of(x, text, 2); /* -N4 */
+    if (!o && n > 2 && text[1] != '-' && (ss_has_word(ATTACHED, x->name) || text[1] == 'R')) {
+        o = option_of(x, text, 2); /* -N4, "-Rspan[ptile=8]" */
         value = text + 2;
     }
     char near[64];
@@ -441,6 +455,8 @@ static int read_word(struct chain *x, size_t *i)
         x->out->standalone = true;
     else if (o && o->what == ONE_A_NODE)
         x->out->layer[x->layer].count[SS_COUNT_NODE] = 1;
+    else if (o && o->what == NAME)
+        *i += !equal && value && value != text + 2 && value[0] != '-';
     else if (o && o->what != PLAIN && value)
         return take(x, *i, o, value);
     return SS_OK;
@@ -459,4 +475,18 @@ int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, 
     if (!rc && out->itself)
         (void)is_program(&x, c->script);
     return rc;
+}
+
+int ss_launcher_lines(const struct ss_words *words, const char *program, const char *script,
+                      struct ss_launcher_layer_said *said, struct ss_error *err)
+{
+    const struct ss_words own = {.w = words->w, .n = words->n, .file = (char *)script};
+    struct ss_launchers out = {0};
+    struct chain x = {.words = &own, .end = words->n, .out = &out, .lines = true, .err = err};
+
+    ss_copy(x.name, sizeof x.name, program);
+    for (size_t i = 0; i < x.end; i++)
+        SS_TRY(read_word(&x, &i));
+    *said = out.layer[SS_LAYER_BATCH];
+    return SS_OK;
 }

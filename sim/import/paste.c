@@ -362,7 +362,7 @@ static int read_script(const char *text, size_t len, const char *values, struct 
     char *line = NULL, number[16];
     int jobs = 0;
 
-    ss_launch_batch(text, &cluster, &batch);
+    SS_TRY(ss_launch_batch(text, SS_PASTED, &cluster, &out->notes, &batch, err));
     set_environment(&s, &batch);
     set_values(&s, values);
     int rc = ss_shell_run(&s, text, len) ? ss_nomem(err) : SS_OK;

@@ -285,6 +285,27 @@ TEST(forms)
          "walltime=1:00:00,select=4:ncpus=64:mpiprocs=8:ngpus=8:mem=1tb:system=x\n",
          "mpiexec -n 32 python", 4, 8, NULL},
         {"#PBS -l select=4:gpu=8\n", "mpiexec -n 32 python", 4, 8, NULL},
+        /* values of other options, resources of sites, comparisons and large letters are no misspelt resources */
+        {"#PBS -v NODE=4,NGPU=8,MOED=x -l Select=4:NGPUS=8:smem=1:hmem=2:vnmem=3\n", "mpiexec -n 32 python",
+         4, 8, NULL},
+        {"#PBS -l select=4:NGPSU=8\n", "mpiexec python", 0, 0, "no resource is ngpsu"},
+        {"#PBS -l select=4:ngpu=8\n", "mpiexec python", 0, 0, "no resource is ngpu"},
+        {"#BSUB -env \"all,MODEE=train\" -n 32 -R \"span[ptile=8] select[hst==a && modle!=b]\"\n",
+         "mpirun python", 4, 8, NULL},
+        {"#BSUB -n 32 -R span[gtile=8] -R span[ptile=8] -R \"rusage[hpmem=4:cpuf=1]\" -gpu "
+         "num=8:model=x:type=y\n",
+         "mpirun python", 4, 8, NULL},
+        {"", "qsub -l select=4:ngpsu=8 mpiexec python", 0, 0, "no resource is ngpsu"},
+        {"", "bsub -n 32 '-Rspan[ptiel=8]' mpirun python", 0, 0, "no resource is ptiel"},
+        /* Torque waits 30 seconds; a quote that is not closed ends with its line; no scheduler reads behind the first command */
+        {"#PBS -b 30\n#PBS -l nodes=4:ppn=8:gpus=8\n", "mpiexec python", 4, 8, NULL},
+        {"#PBS -l nodes=4:gpus=8\n#PBS -b 30\n", "mpiexec python", 4, 8, NULL},
+        {"#SBATCH -J bob's\n#SBATCH --noeds=4\n", "srun python", 0, 0, "no option --noeds"},
+        {"#SBATCH -N 4 --ntasks-per-node=8\nmodule load x\n#SBATCH -N 2\n", "srun python", 4, 8, NULL},
+        {"#SBATCH -N 2\n#SBATCH -N 4 --gres=nvme:1,gpu:a1:8(S:0-1)\n", "srun python", 4, 8, NULL},
+        {"#SBATCH -J torchrun -p deepspeed -N 4 --gpus-per-node=8\n",
+         "srun -J torchrun -N 4 --ntasks-per-node 8 python", 4, 8, NULL},
+        {"", "conda run -n deepspeed python", 1, 1, NULL},
         {"", "bsub -N -n 32 -R 'span[ptile=8]' mpirun python", 4, 8, NULL},
     };
 
@@ -298,8 +319,8 @@ TEST(cards)
     static const struct row rows[] = {
         {"#SBATCH -N 4 --gres=gpu:a100:8\n", "srun python", 4, 8, "--gres gpu:a100:8 asks for A100 cards"},
         {"#SBATCH -N 4 --gpus-per-node=v100:8 # old\n", "srun python", 4, 8, "asks for V100 cards"},
-        {"#SBATCH -N 4 --gpus-per-node=8 -C \"a100|a40\"\n", "srun python", 4, 8, "-C a100|a40 asks for A40"},
-        {"#SBATCH -N 4 --gpus-per-node=8 -pgpuA100x4\n", "srun python", 4, 8, "-p gpuA100x4 asks for A100"},
+        {"#SBATCH -N 4 --gpus-per-node=8 -C \"a100|a40\"\n", "srun python", 4, 8, "-C a100|a40 names A40"},
+        {"#SBATCH -N 4 --gpus-per-node=8 -pgpuA100x4\n", "srun python", 4, 8, "-p gpuA100x4 names A100"},
         {"#PBS -l select=4:ngpus=8:gpu_model=NVIDIA_H20\n", "mpiexec -n 32 python", 4, 8,
          "asks for H20 cards"},
         {"#BSUB -n 32\n#BSUB -gpu \"num=8:gmodel=NVIDIAA100_SXM4_80GB\"\n", "mpirun python", 4, 8,
@@ -307,6 +328,13 @@ TEST(cards)
         {"", "srun -N 4 --gres=gpu:h200:8 python", 4, 8, "--gres gpu:h200:8 asks for H200 cards"},
         {"#SBATCH -N 4 --gres=gpu:h100:8 -J a100 -C 'a100|h100'\n#SBATCH -o logs/a100 -p h100_nodes\n",
          "srun python", 4, 8, "!asks for"},
+        {"#SBATCH -N 4 --ntasks-per-node=8 -p nv-l4,ib-a16 -C '!a100'\n", "srun -p t4 python", 4, 8,
+         "!cards"},
+        {"#SBATCH -N 4 --ntasks-per-node=8 -p gpu-t4\n", "srun python", 4, 8, "-p gpu-t4 names T4"},
+        {"#PBS -l select=4:ngpus=8:rack=a100:host=a100-7\n", "mpiexec -n 32 python", 4, 8, "!cards"},
+        {"#BSUB -n 32 -g /a100/x -G a100 -R \"span[ptile=8] select[hname!=a100 && gmodel!=A100 && "
+         "hname==a100-1]\"\n",
+         "mpirun python", 4, 8, "!cards"},
         {"#SBATCH -N 4 --gres=gpu:nvidia_h100_80gb_hbm3:8 --nodelist=a100-[1-4]\n", "srun python", 4, 8,
          "!asks for"},
     };

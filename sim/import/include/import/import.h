@@ -170,8 +170,10 @@ struct ss_batch {
     int host_lines;         /* as in ss_launch_room */
     const char *hosts;      /* the variable that names the file of hosts */
 };
-/* Reads the lines of a script that a scheduler reads. What the user says in `cluster` beats them. */
-void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct ss_batch *out);
+/* Reads the lines of a script that a scheduler reads, and notes those that ask for other cards. What the user says in `cluster` beats them. Errors:
+ * SS_ERR_INPUT (a misspelt option or resource), SS_ERR_NOMEM. */
+int ss_launch_batch(const char *text, const char *script, const struct ss_cluster *cluster,
+                    struct ss_notes *notes, struct ss_batch *out, struct ss_error *err);
 /* Multiplies numbers >= 0. Returns 0 where the product is more GPUs than any cluster has. */
 int ss_batch_product(int a, int b);
 #define SS_LAUNCH_SECONDS 20.0

@@ -11,7 +11,8 @@
  * node (torchrun, deepspeed). */
 enum ss_launcher_layer { SS_LAYER_BATCH, SS_LAYER_STEP, SS_LAYER_NODE, SS_LAYERS };
 /* What an option counts: NODES; processes in ALL or of a NODE; GPUS of a node, of one process (PER_TASK)
- * or in all (CARDS); the SETS of jsrun, which have tasks and GPUs. */
+ * or in all (CARDS); the SETS of jsrun, which have tasks and GPUs; CPUS of a
+ * process; LINES for a node in a file of hosts. */
 enum ss_launcher_count {
     SS_COUNT_NODES,
     SS_COUNT_ALL,
@@ -23,6 +24,8 @@ enum ss_launcher_count {
     SS_COUNT_SETS_OF_NODE,
     SS_COUNT_TASKS_OF_SET,
     SS_COUNT_GPUS_OF_SET,
+    SS_COUNT_CPUS,
+    SS_COUNT_LINES,
     SS_COUNTS
 };
 struct ss_launcher_layer_said {
@@ -49,9 +52,12 @@ struct ss_launchers {
  * modelled). */
 int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, int strict,
                       struct ss_launchers *out, struct ss_error *err);
-/* Returns whether a word, "--nodes=4", is no option of a launcher, but like one of those that say how many processes start where, whose name
- * goes to `near`. */
-bool ss_launcher_misspells(const char *launcher, const char *word, char near[64]);
+/* Reads the words of a script's lines for a scheduler, whose `program` would. Values that are no number are ignored. Errors: those of ss_launchers_read, in
+ * the file `script`. */
+int ss_launcher_lines(const struct ss_words *words, const char *program, const char *script,
+                      struct ss_launcher_layer_said *said, struct ss_error *err);
+/* launcher_sizes.c: returns the GPUs of a node, of so many nodes, as a layer asks for them; 0: it does not. */
+int64_t ss_launcher_gpus(const struct ss_launcher_layer_said *said, int64_t nodes);
 /* launcher_variables.c: fills c->set from variables that the launcher gives, "NCCL_NVLS_ENABLE=0", "mpirun -x", "srun --export", and notes those
  * that are obeyed, and those that are not modelled. */
 void ss_launcher_variables(const struct ss_words *words, struct ss_command *c, struct ss_notes *notes);
@@ -68,10 +74,6 @@ int ss_launcher_config(const struct ss_words *words, struct ss_launcher_layer_sa
 /* launcher_cards.c: notes the options among the words from .. end - 1 that ask for cards which the platform does not have. */
 void ss_launcher_cards(const struct ss_words *words, size_t from, size_t end,
                        const struct ss_cluster *cluster, const char *place, struct ss_notes *notes);
-/* launch_lines.c: reads the lines of a script for its scheduler: notes those that ask for other cards. Errors: SS_ERR_INPUT (a misspelt option or resource),
- * SS_ERR_NOMEM. */
-int ss_launch_lines(const char *text, const char *script, const struct ss_cluster *cluster,
-                    struct ss_notes *notes, struct ss_error *err);
 /* What a script asks PBS for; 0: it does not tell. */
 struct ss_pbs {
     int nodes, gpus, tasks; /* nodes, GPUs of a node, processes of a node */
@@ -79,3 +81,6 @@ struct ss_pbs {
 };
 /* launcher_pbs.c: reads a list, "select=4:ngpus=8:mpiprocs=8,walltime=2:00", "nodes=4:ppn=8", "rt_F=4", up to a blank. What it does not tell stays. */
 void ss_pbs_list(const char *list, struct ss_pbs *out);
+/* Refuses a list of resources of qsub or bsub in which a word before "=" is like one that counts. Errors: SS_ERR_INPUT. */
+int ss_launcher_resources(const char *program, const char *list, const char *file, int line,
+                          struct ss_error *err);
