@@ -225,10 +225,21 @@ class Launch(unittest.TestCase):
         self.script(f"#SBATCH -N 4 --gpus-per-node=8 --ntasks-per-node=8\nsrun python {job}\n", "job.slurm")
         self.script(f"#PBS -l select=4:ngpus=8:mpiprocs=8\nmpiexec python {job}\n", "job.pbs")
         self.script(f'#BSUB -n 32\n#BSUB -R "span[ptile=8]"\nmpirun python {job}\n', "job.lsf")
+        self.script(f"#PBS -l 'select=4:ngpus=8:mpiprocs=8' # -l select=2\ncd x\n#PBS -l select=2:ngpus=8\nmpiexec python {job}\n", "late.pbs")
+        self.script(f'#BSUB -n 32 -J "a"\n#BSUB -gpu "num=8:mode=shared" -R "rusage[mem=4G] span[ptile=8]"\nmpirun python {job}\n', "quoted.lsf")
+        self.script(f"#PBS -l select=4:ngpsu=8\nmpiexec python {job}\n", "bad.pbs")
+        self.script(f"#BSUB -n 32 -R 'span[ptiel=8]'\nmpirun python {job}\n", "bad.lsf")
+        for line, word in (("qsub bad.pbs", "ngpsu"), ("bsub < bad.lsf", "ptiel")):
+            r = run(*HERE, "--launch", self.script(line + "\n"), cwd=self.folder)
+            self.assertIn(f"no resource is {word}", r.stdout)
         for line, gpus in (("sbatch job.slurm", 32), ("sbatch -N 2 job.slurm", 16), ("qsub -A x job.pbs", 32), ("qsub -l select=2:ngpus=8 job.pbs", 16),
                            ("bsub < job.lsf", 32), ("bsub -n 16 < job.lsf", 16), (f"salloc -N 2 --gres=gpu:8 srun --ntasks-per-node=8 python {job}", 16),
                            (f"tmux new-session -d -s a 'torchrun --nproc_per_node 8 {job}'", 8), (f"screen -dmS a bash -c 'torchrun --nproc_per_node 4 {job}'", 4),
-                           (f"tmux new -d -s a\ntmux send-keys -t a 'torchrun --nproc_per_node 4 {job}' C-m", 4)):
+                           (f"tmux new -d -s a\ntmux send-keys -t a 'torchrun --nproc_per_node 4 {job}' C-m", 4),
+                           (f"tmux has-session -t a || tmux new -ds a -x 9 \\; send-keys -t a 'N=4' Enter\ntmux send -t a 'torchrun --nproc_per_node $N' Space '{job}' ENTER", 4),
+                           (f"tmux new-window -e N=4 'torchrun --nproc_per_node $N {job}' \\; split-window -l 9 top", 4),
+                           (f"screen -dmS a\nscreen -S a -p 0 -X stuff 'N=4^M'\nscreen -S a -p 0 -X stuff \"torchrun --nproc_per_node \\$N {job}\\\\n\"", 4),
+                           ("qsub late.pbs", 32), ("bsub < quoted.lsf", 32)):
             with self.subTest(line=line[:50]):
                 r = run(*HERE, "--launch", self.script(line + "\n"), cwd=self.folder)
                 self.assertEqual(json.loads(r.stdout).get("gpus"), gpus, r.stdout[:400])

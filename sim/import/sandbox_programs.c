@@ -29,7 +29,7 @@ static const char runners[] =
     "nohup sudo stdbuf taskset nice ionice time "
     "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
 /* They run their last words on other machines, as one text of a shell. */
-static const char remotes[] = "ssh pdsh clush ds_ssh tmux";
+static const char remotes[] = "ssh pdsh clush ds_ssh";
 
 /* First line of every program that is a script: bash, which reads no file of the user's. */
 #define HEAD "#!@R" SS_SANDBOX_REAL "/bash -p\n"
@@ -101,7 +101,12 @@ static const char launcher_text[] = HEAD SEEN(
                                  "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; "
                                  "done; exit 0\n";
 
+/* Words of a line for a scheduler, without quotes and comment. */
+#define LINE "rest=${rest%%[[:space:]]#*}; lines+=(${rest//[\\\"\\']/})"
 static const char runner_text[] = HEAD
+    /* what a window is told to type */
+    "case \"${0##*/} $*\" in 'screen '*' stuff '*) printf -v text %b \"${!#}\"; text=${text//$'\\r'/$'\\n'}\n"
+    "  exec @R" SS_SANDBOX_PROGRAMS "/tmux send-keys -t \"${*:1:$#-1}\" \"${text//^M/$'\\n'}\";; esac\n"
     /* not the image of a container, nor another file that is a value */
     "is_script() { local head=; [ -f \"$1\" ] && [ -s \"$1\" ] || return 1\n"
     "case $1 in *.sh|*.bash|*.slurm|*.sbatch) return 0;; esac; [ -x \"$1\" ] && return 0\n"
@@ -133,7 +138,7 @@ static const char runner_text[] = HEAD
     "done\n"
     /* whose script is on stdin */
     "if ! (($#)) && [ \"$own\" = bsub ]; then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- bash $at/batch\n"
-    "while read -r mark rest; do case $mark in '#BSUB') lines+=($rest);; esac; done < $at/batch; fi\n"
+    "while read -r mark rest; do case $mark in '#BSUB') " LINE ";; esac; done < $at/batch; fi\n"
     "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n" /* whose words beat the lines */
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
     "export STEPSIM_RUNNER=$n\n"
@@ -142,21 +147,41 @@ static const char runner_text[] = HEAD
     "/\"$name\" \"$@\"; }\n"
     "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
 
-/* "ssh [options] HOST words", "pdsh -w HOSTS words", "tmux new-session -d words", "tmux send-keys words C-m"; without words what stdin says. */
-static const char remote_text[] = HEAD RECORD
-    "name=${0##*/}\n"
-    "[ $name != tmux ] || case ${!#} in C-m|Enter|ENTER) set -- \"${@:1:$#-1}\";; esac\n"
-    "while (($#)); do\n"
-    "  case \"$name $1\" in 'ssh -'[pliOoFJLRDbcemQSWwEIB]|'pdsh -'[wgxXltufR]|'clush "
-    "-'[wgxXltufRo]|'tmux -'[stnxyFecLf]) shift; shift;;\n"
-    "  \"$name -\"*|'tmux new'*|'tmux send'*|'tmux '[sr]*w|'tmux split'*) shift;; *) break;; esac\n"
-    "done\n"
-    "[ \"$name\" != ssh ] || shift\n"
-    "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-    "printf '%s\\0' \"$name\" > $at/runner\n"
-    "export STEPSIM_RUNNER=$n\n"
-    "(($#)) && set -- -c \"$*\"\n"
-    "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+/* "ssh [options] HOST words", "pdsh -w HOSTS words"; without words what stdin says. */
+static const char remote_text[] =
+    HEAD RECORD "name=${0##*/}\n"
+                "while (($#)); do\n"
+                "  case \"$name $1\" in 'ssh -'[pliOoFJLRDbcemQSWwEIB]|'pdsh -'[wgxXltufR]|'clush "
+                "-'[wgxXltufRo]) shift; shift;; \"$name -\"*) shift;; *) break;; esac\n"
+                "done\n"
+                "[ \"$name\" != ssh ] || shift\n"
+                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                "printf '%s\\0' \"$name\" > $at/runner\n"
+                "export STEPSIM_RUNNER=$n\n"
+                "(($#)) && set -- -c \"$*\"\n"
+                "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* "tmux new-session -d words \\; send-keys -t PANE text Enter": what a pane is sent goes on with what it was sent before. */
+static const char tmux_text[] =
+    HEAD RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                "printf '%s\\0' tmux > $at/runner\n"
+                "export STEPSIM_RUNNER=$n\n"
+                "verb= skip= pane= words=()\n"
+                "for word in \"$@\" \\;; do case \"$skip$verb $word\" in\n"
+                "  -e*) export \"$word\"; skip=;; -[st]*) pane=${word//[!A-Za-z0-9]/_} skip=;; -*) skip=;;\n"
+                "  \"$verb ;\") case $verb in has*) exit 1;;\n"
+                "    send*) (IFS=; printf %s \"${words[*]}\" >> @R" SS_SANDBOX_CALLS "/pane-$pane)\n"
+                "      @R" SS_SANDBOX_PROGRAMS "/bash @R" SS_SANDBOX_CALLS "/pane-$pane < /dev/null;;\n"
+                "    new*|split*|respawn*) ((${#words[@]} != 1)) || words=(bash -c \"$words\")\n"
+                "      @R" SS_SANDBOX_PROGRAMS "/bash -c '\"$@\"' - \"${words[@]}\" < /dev/null;;\n"
+                "    esac; verb= words=();;\n"
+                "  \"$verb -\"*[stnxyFecNpLSf]|split*' -l') ((${#words[@]})) && words+=(\"$word\") || "
+                "skip=-${word: -1};;\n"
+                "  \"$verb -\"*) ((${#words[@]})) && words+=(\"$word\");; ' '*) verb=$word;;\n"
+                "  \"$verb \"[CK]-[mMjJ]|\"$verb \"Enter|\"$verb \"ENTER) words+=($'\\n');; \"$verb \"Space) "
+                "words+=(' ');;\n"
+                "  \"$verb \"[CM]-?|\"$verb \"Escape) words=();; *) words+=(\"$word\");; esac\n"
+                "done; exit 0\n";
 
 /* sbatch, qsub: the batch script is a file or comes on stdin; its lines #SBATCH, #PBS are words of the command, too. */
 static const char sbatch_text[] =
@@ -168,7 +193,8 @@ static const char sbatch_text[] =
                 "done\n"
                 "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
                 "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
-                "while read -r mark rest; do case $mark in \"$sign\") lines+=($rest);; esac; done < \"$1\"\n"
+                "while read -r mark rest; do case $mark in \"$sign\") " LINE
+                ";; ''|'#'*) ;; *) break;; esac; done < \"$1\"\n"
                 "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n"
                 "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
                 "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
@@ -374,13 +400,21 @@ const char ss_sandbox_start[] =
                  "\"$BASH_COMMAND\";; *) :;; esac;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
 
 const struct ss_sandbox_program ss_sandbox_programs[] = {
-    {launchers, launcher_text},  {runners, runner_text},
-    {remotes, remote_text},      {"sbatch qsub", sbatch_text},
-    {"sh dash", sh_text},        {"sleep sync wait clear", nothing_text},
-    {"hostname", hostname_text}, {"whoami", user_text},
-    {"nproc", cores_text},       {"tee", tee_text},
-    {"which", which_text},       {"git", git_text},
-    {"nvidia-smi", gpus_text},   {"rocm-smi", cards_text},
+    {launchers, launcher_text},
+    {runners, runner_text},
+    {remotes, remote_text},
+    {"tmux", tmux_text},
+    {"sbatch qsub", sbatch_text},
+    {"sh dash", sh_text},
+    {"sleep sync wait clear", nothing_text},
+    {"hostname", hostname_text},
+    {"whoami", user_text},
+    {"nproc", cores_text},
+    {"tee", tee_text},
+    {"which", which_text},
+    {"git", git_text},
+    {"nvidia-smi", gpus_text},
+    {"rocm-smi", cards_text},
     {"scontrol", hosts_text},
 };
 const size_t ss_sandbox_program_count = SS_ARRAY_LEN(ss_sandbox_programs);
