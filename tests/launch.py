@@ -217,7 +217,22 @@ class Launch(unittest.TestCase):
                 got = json.loads(r.stdout)
                 self.same_as(got, *LAYOUT)
                 self.assertIn("job.sh: /home/me/Megatron is not here: ", " ".join(got["warnings"]))
+        os.makedirs(os.path.join(self.folder, "away/data"))  # the folder where the command failed, and one below the copy that ends alike
+        self.script("LAYERS=32\n", "away/data/set.sh")
+        job = LAUNCH.replace("--num-layers 32", "--num-layers $LAYERS").replace("torchrun", "LAYERS=${LAYERS:-32}; torchrun")
+        for text in ("cd /data/other\nls\ncd /home/me/Megatron\nbash examples/run.sh\ncd /data/last\n", "cd /home/me/Megatron/examples\nbash run.sh\n",
+                     "cd /home/me/Megatron/examples/\nX=run\n. $X.sh\ncd /data/last\n",
+                     "cd /home/me/Megatron/data\ncat set.sh\nLAYERS=$(sed s/LAYERS=// set.sh)\n" + job):
+            with self.subTest(text=text):
+                r = run(*HERE, "--launch", self.script(text, "away/job.sh"), cwd=os.path.join(self.folder, "away"))
+                got = json.loads(r.stdout)
+                self.same_as(got, *LAYOUT)
+                self.assertIn("job.sh: /home/me/Megatron is not here: ", " ".join(got["warnings"]))
         self.assertIn("called no launcher", self.refused("--launch", self.script("cd /home/me/Megatron\nbash examples/none.sh\n")))
+        for name in ("away/env", "env"):  # the working folder has the file, though the script looks elsewhere
+            self.script("LAYERS=32\n", name)
+        path = self.script("mkdir -p sub\n(cd sub; cat env)\n" + LAUNCH, "away/job.sh")
+        self.assertNotIn("own folder", " ".join(json.loads(run(*HERE, "--launch", path, cwd=self.folder).stdout)["warnings"]))
 
     def test_submitted(self):
         """Lines of a file that is submitted count, and words beside it beat them; terminals that a script opens run what they are told."""

@@ -24,6 +24,14 @@ struct missing {
     struct ss_error *err;
 };
 
+/* A path as the machine has it. */
+static const char *plain(const struct ss_calls *calls, const char *path)
+{
+    const size_t n = calls->above ? strlen(calls->above) : 0;
+
+    return path + (n && !strncmp(path, calls->above, n) ? n : 0);
+}
+
 static int is_of_system(const char *path)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(system_folders); i++)
@@ -106,10 +114,8 @@ static int examine(struct missing *m, const char *path, int sourced, const char 
 {
     char real[PATH_MAX];
     struct stat st;
-    size_t above = m->calls->above ? strlen(m->calls->above) : 0;
 
-    if (above && !strncmp(path, m->calls->above, above))
-        path += above;
+    path = plain(m->calls, path);
     if (path[0] != '/' || !realpath(path, real) || stat(real, &st) || !S_ISREG(st.st_mode) ||
         is_of_system(real) || is_program(real, &st))
         return SS_OK;
@@ -130,12 +136,13 @@ static int try_own_folder(struct missing *m, const char *name)
     char path[PATH_MAX];
     const char *script = m->view->script;
     int n = (int)(strrchr(script, '/') - script);
-    size_t above = m->calls->above ? strlen(m->calls->above) : 0, work = strlen(m->view->work);
+    size_t work = strlen(m->view->work);
     struct stat st;
 
-    name += above && !strncmp(name, m->calls->above, above) ? above : 0;
+    name = plain(m->calls, name);
     name += !strncmp(name, m->view->work, work) && name[work] == '/' ? work + 1 : 0;
     if (name[0] == '/' || (!strncmp(m->view->work, script, (size_t)n) && !m->view->work[n]) ||
+        snprintf(path, sizeof path, "%s/%s", m->view->work, name) >= (int)sizeof path || !stat(path, &st) ||
         snprintf(path, sizeof path, "%.*s/%s", n, script, name) >= (int)sizeof path || stat(path, &st) ||
         !S_ISREG(st.st_mode))
         return 0;
@@ -174,24 +181,39 @@ static int stand_for(struct missing *m, const char *folder, int n, const char *f
     return 0;
 }
 
-/* A name below a folder of the cluster, "/home/me/Megatron-LM/examples/run.sh" or "examples/run.sh" behind "cd", that the user's copy has. */
+/* A path below a folder of the cluster, "/home/me/Megatron-LM/examples/run.sh", that the user's copy has. The folder is the shortest one, of at most n bytes,
+ * below which the copy has what the path names. */
+static int try_path(struct missing *m, const char *path, size_t n)
+{
+    for (const char *at = path + 1; (at = strchr(at, '/')) && (size_t)(at - path) <= n; at++)
+        if (stand_for(m, path, (int)(at - path), at + 1))
+            return 1;
+    return 0;
+}
+
+/* The same for a name: relative ones in the folder where a command with it failed, else where any failed, else where the script went last. */
 static int try_copy(struct missing *m, const char *name)
 {
-    const char *above = m->calls->above ? m->calls->above : "";
-    const size_t cut = strlen(above);
-    int found = m->view->away != NULL;
+    char path[PATH_MAX];
 
-    name += cut && !strncmp(name, above, cut) ? cut : 0;
-    for (const char *at = name + 1;
-         name[0] == '/' && !found && (at = strchr(at, '/')) && strchr(at + 1, '/');)
-        found = stand_for(m, name, (int)(at - name), at + 1), at++;
-    for (size_t i = 0; i < m->calls->n && name[0] != '/' && !found; i++) {
-        const struct ss_call *c = &m->calls->call[i];
-        const char *folder = c->kind == SS_CALL_FOLDER && c->n > 0 ? c->word[0] : "";
-        folder += cut && !strncmp(folder, above, cut) ? cut : 0;
-        found = stand_for(m, folder, (int)strlen(folder), name);
-    }
-    return m->again;
+    if (m->view->away)
+        return m->again;
+    name = plain(m->calls, name);
+    const char *slash = strrchr(name, '/');
+    if (name[0] == '/')
+        return slash > name && try_path(m, name, (size_t)(slash - name) - 1);
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = m->calls->n; i-- > 0;) {
+            const struct ss_call *c = &m->calls->call[i];
+            if (c->kind != SS_CALL_FOLDER || c->n < (turn < 2 ? 2 : 1) ||
+                (!turn && !strstr(c->word[1], name)))
+                continue;
+            const char *folder = plain(m->calls, c->word[0]);
+            if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+                try_path(m, path, strlen(folder)))
+                return 1;
+        }
+    return 0;
 }
 
 /* A name as a program told it: relative ones by every folder that the script was in. */
@@ -263,11 +285,12 @@ int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct
             continue;
         if (ss_parse_i64(c->word[3], 0, 1 << 30, &line))
             line = 0;
-        const char *file = c->word[2];
-        size_t above =
-            calls->above && !strncmp(file, calls->above, strlen(calls->above)) ? strlen(calls->above) : 0;
-        rc = examine(&m, c->word[1], 1, file + above, (int)line);
-        if (!rc && !m.again && (try_own_folder(&m, c->word[0]) || try_copy(&m, c->word[0])))
+        rc = examine(&m, c->word[1], 1, plain(calls, c->word[2]), (int)line);
+        const char *name = c->word[0], *path = plain(calls, c->word[1]);
+        if (!rc && !m.again &&
+            (try_own_folder(&m, name) ||
+             (name[0] == '/' || view->away ? try_copy(&m, name)
+                                           : try_path(&m, path, strlen(path) - strlen(name) - 1))))
             return 1;
     }
     rc = rc ? rc : examine_output(&m);

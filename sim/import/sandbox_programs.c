@@ -324,8 +324,8 @@ const char ss_sandbox_start[] =
                  "case $name in *[!A-Za-z0-9_]*) ;; *) printf -v \"$name\" 3;; esac;; esac; return 0; }\n"
                  "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
                  "case $to in ''|-) return 0;; esac\n"
-                 "@R" SS_SANDBOX_REAL
-                 "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null || return 0; fi\n"
+                 "@R" SS_SANDBOX_REAL "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null "
+                                      "|| return 0; STEPSIM_AWAY=1; fi\n"
                  "stepsim_call folder \"$PWD\"; }\n"
                  /* before "source": what is not there is told and left out, as if it were empty */
                  "stepsim_source() { [ \"${1-}\" != -- ] || shift; if [ -z \"${1-}\" ] || [ -r \"$1\" ]; "
@@ -343,7 +343,8 @@ const char ss_sandbox_start[] =
      * other arguments, and what is declared would be lost. */
                  "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
                  /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
-                 "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS:-0}$1 in 1'source '*|1'. "
+                 "stepsim_failed() { [ -z \"${STEPSIM_AWAY-}\" ] || stepsim_call folder \"$PWD\" \"$1\"\n"
+                 "local name=${1%%=*}; case ${STEPSIM_STOPS:-0}$1 in 1'source '*|1'. "
                  "'*|1'read "
                  "'*|1'mapfile '*|1'readarray '*|1'(('*) ;; *)\n"
                  "case ${name%+} in *[!A-Za-z0-9_]*) return 0;; esac; case $1 in *'$('*|*'`'*) ;; *) return "

@@ -63,8 +63,8 @@ enum ss_call_kind {
     SS_CALL_LAUNCHER, /* a launcher, with all its words */
     SS_CALL_RUNNER,   /* srun, mpirun, sbatch: the words that are its own */
     SS_CALL_NOTHING,  /* a program that the sandbox has not */
-    SS_CALL_FOLDER,   /* a folder that cd went to */
-    SS_CALL_FILE,     /* a file that the launcher before it was given: its name, what is in it, its path */
+    SS_CALL_FOLDER, /* a folder that cd went to; and a command that failed there, once cd had to make a folder */
+    SS_CALL_FILE, /* a file that the launcher before it was given: its name, what is in it, its path */
     SS_CALL_MISSING, /* a file for "source" that is not there: its name, its path, who asks for it, in which line */
     SS_CALL_USED, /* a program that could not answer, whose output goes into a variable or a configuration; the command that captures it,
                    * its file and its line */
