@@ -191,6 +191,11 @@ class Launch(unittest.TestCase):
         self.assertIn("called no launcher", said)
         self.assertNotIn("stepsim_folder", said)
         self.assertIn("is of --launch", self.refused("--env", "A=1", status=2))
+        self.assertIn("its replicas by --nodes", self.refused("--launch", self.script("apiVersion: v1\nkind: PyTorchJob\n", "job.yaml")))
+        said = self.refused("--launch", self.script("python mason.py --num_nodes 8 -- accelerate launch --num_processes 8 x.py " + " ".join(FLAGS) + "\n"))
+        self.assertIn("job.sh:1: error: mason.py starts accelerate by options of its own", said)
+        said = self.result("--launch", self.script("#SBATCH --gpus-per-node=8\n" + LAUNCH.replace("--nnodes 4", "--nnodes $SLURM_NNODES")), "--pp", "2")["warnings"]
+        self.assertIn("job.sh: no line asks for nodes, of which Slurm then gives 1 (--nodes)", said)
         self.assertIn("NAME=VALUE", self.refused("--env", "A", "--launch", "x", status=2))
         path = self.script("--launch x.sh\n", "flags.args")
         self.assertIn("flags.args:1: ", self.refused("--job", path))
@@ -229,6 +234,7 @@ class Launch(unittest.TestCase):
                 self.same_as(got, *LAYOUT)
                 self.assertIn("job.sh: /home/me/Megatron is not here: ", " ".join(got["warnings"]))
         self.assertIn("called no launcher", self.refused("--launch", self.script("cd /home/me/Megatron\nbash examples/none.sh\n")))
+        self.assertIn("./none.sh: No such file", self.refused("--launch", self.script("srun -N 2 singularity exec x.sif ./none.sh\n")))
         for name in ("away/env", "env"):  # the working folder has the file, though the script looks elsewhere
             self.script("LAYERS=32\n", name)
         path = self.script("mkdir -p sub\n(cd sub; cat env)\n" + LAUNCH, "away/job.sh")
@@ -242,6 +248,8 @@ class Launch(unittest.TestCase):
         self.script(f'#BSUB -n 32\n#BSUB -R "span[ptile=8]"\nmpirun python {job}\n', "job.lsf")
         self.script(f"#PBS -l 'select=4:ngpus=8:mpiprocs=8' # -l select=2\ncd x\n#PBS -l select=2:ngpus=8\nmpiexec python {job}\n", "late.pbs")
         self.script(f'#BSUB -n 32 -J "a"\n#BSUB -gpu "num=8:mode=shared" -R "rusage[mem=4G] span[ptile=8]"\nmpirun python {job}\n', "quoted.lsf")
+        self.script("#SBATCH -N 1 --gres=gpu:a:8,nvme:1\nN=$(scontrol show hostnames $SLURM_JOB_NODELIST | wc -l)\n[ $N = $SLURM_JOB_NUM_NODES ] && "
+                    f"srun torchrun --nnodes $SLURM_NNODES --nproc_per_node $SLURM_GPUS_ON_NODE {job}\n", "env.slurm")
         self.script(f"#PBS -l select=4:ngpsu=8\nmpiexec python {job}\n", "bad.pbs")
         self.script(f"#BSUB -n 32 -R 'span[ptiel=8]'\nmpirun python {job}\n", "bad.lsf")
         for line, word in (("qsub bad.pbs", "ngpsu"), ("bsub < bad.lsf", "ptiel")):
@@ -254,14 +262,15 @@ class Launch(unittest.TestCase):
                            (f"tmux has-session -t a || tmux new -ds a -x 9 \\; send-keys -t a 'N=4' Enter\ntmux send -t a 'torchrun --nproc_per_node $N' Space '{job}' ENTER", 4),
                            (f"tmux new-window -e N=4 'torchrun --nproc_per_node $N {job}' \\; split-window -l 9 top", 4),
                            (f"screen -dmS a\nscreen -S a -p 0 -X stuff 'N=4^M'\nscreen -S a -p 0 -X stuff \"torchrun --nproc_per_node \\$N {job}\\\\n\"", 4),
-                           ("qsub late.pbs", 32), ("bsub < quoted.lsf", 32)):
+                           ("qsub late.pbs", 32), ("bsub < quoted.lsf", 32), ("sbatch -N 2 env.slurm", 16), ("sbatch --nodes=4 env.slurm", 32)):
             with self.subTest(line=line[:50]):
                 r = run(*HERE, "--launch", self.script(line + "\n"), cwd=self.folder)
                 self.assertEqual(json.loads(r.stdout).get("gpus"), gpus, r.stdout[:400])
 
     def test_hosts_of_other_schedulers(self):
         job = "python pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
-        for lines, does in (("#$ -l rt_AF=4\n#$ -cwd\n", "cat $SGE_JOB_HOSTLIST > h.$JOB_ID\nmpirun -np $((8 * NHOSTS)) -npernode 8 --hostfile h.$JOB_ID " + job),
+        for lines, does in (("#$ -l rt_AF=4\n", "[ $SGE_RESOURCE_TYPE = rt_AF ] && mpirun -np $((8 * NHOSTS)) -npernode 8 " + job),
+                            ("#$ -l rt_AF=4\n#$ -cwd\n", "cat $SGE_JOB_HOSTLIST > h.$JOB_ID\nmpirun -np $((8 * NHOSTS)) -npernode 8 --hostfile h.$JOB_ID " + job),
                             ("#BSUB -nnodes 4\n", "N=$(sort -u $LSB_DJOB_HOSTFILE | wc -l)\njsrun -n $N -r 1 -a 8 -g 8 " + job),
                             ("#BSUB -n 32\n#BSUB -R 'span[ptile=8]'\n",
                              "blaunch torchrun --nnodes $(sort -u $LSB_DJOB_HOSTFILE | wc -l) --nproc_per_node 8 " + job[7:])):

@@ -62,6 +62,8 @@ int cmd_import(struct cli_flags *flags, struct ss_error *err)
     if (!rc) {
         rc = write(&r, &assumed, flags, err);
         ss_request_free(&r);
+    } else {
+        ss_request_blame(&flags->request, err);
     }
     ss_notes_free(&assumed);
     return rc;

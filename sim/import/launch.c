@@ -19,121 +19,6 @@ struct launch {
     struct ss_notes *notes;
 };
 
-/* ---- variables that the scheduler would set ---- */
-
-static int add_variable(struct launch *x, const char *name, const char *value)
-{
-    char text[256];
-    size_t n = strlen(name);
-
-    for (size_t i = 0; i < x->environment.n; i++)
-        if (!strncmp(x->environment.w[i].text, name, n) && x->environment.w[i].text[n] == '=')
-            return SS_OK; /* the user's own */
-    snprintf(text, sizeof text, "%s=%s", name, value);
-    return ss_words_add(&x->environment, text, strlen(text), 0);
-}
-
-static int add_number(struct launch *x, const char *names, int value)
-{
-    char name[64], text[16];
-    int rc = SS_OK;
-
-    snprintf(text, sizeof text, "%d", value);
-    for (const char *p = names; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
-        rc = add_variable(x, name, text);
-    }
-    return rc;
-}
-
-/* Adds what the script asks of Slurm or LSF besides nodes. */
-static int add_asked(struct launch *x)
-{
-    const struct ss_batch *batch = &x->batch;
-    char list[256] = "0";
-    int rc = SS_OK;
-
-    for (int i = 1; i < batch->gpus && i < 64; i++)
-        ss_append(list, sizeof list, ",%d", i);
-    if (batch->asked)
-        rc = add_variable(x, "CUDA_VISIBLE_DEVICES", list);
-    if (!rc && batch->cpus)
-        rc = add_number(x, "SLURM_CPUS_PER_TASK", batch->cpus);
-    if (!rc && batch->tasks)
-        rc = add_number(x, "SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE", batch->tasks);
-    int all = batch->all ? batch->all : ss_batch_product(batch->nodes, batch->tasks);
-    return rc || !all ? rc : add_number(x, "SLURM_NTASKS SLURM_NPROCS LSB_DJOB_NUMPROC", all);
-}
-
-/* Sets what a scheduler with a file of hosts sets for a script that asks for it. The user's own file stays. */
-static int add_hosts(struct launch *x)
-{
-    struct ss_batch *b = &x->batch;
-    size_t before = x->environment.n;
-    int rc = add_variable(x, b->hosts, SS_SANDBOX_HOSTS);
-
-    if (x->environment.n == before)
-        b->host_lines = 0;
-    else if (!ss_batch_product(b->nodes ? b->nodes : 1, b->host_lines))
-        b->host_lines = 1;
-    if (b->hosts[0] == 'S' && !rc) {
-        rc = add_variable(x, "PE_HOSTFILE", SS_SANDBOX_HOSTS);
-        rc = rc ? rc : add_number(x, "JOB_ID", 1);
-        return rc || !b->nodes ? rc : add_number(x, "NHOSTS", b->nodes);
-    }
-    if (b->hosts[0] != 'P')
-        return rc ? rc : add_number(x, "LSB_JOBID", 1);
-    rc = rc ? rc : add_variable(x, "PBS_O_WORKDIR", ".");
-    rc = rc ? rc : add_variable(x, "PBS_JOBID", "1.node0");
-    rc = rc || !b->nodes ? rc : add_number(x, "PBS_NUM_NODES", b->nodes);
-    return rc || b->host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", b->host_lines);
-}
-
-/* Adds "#SBATCH --export=ALL,NAME=VALUE", as Slurm does. */
-static int add_exported(struct launch *x)
-{
-    static const char mark[] = "#SBATCH --export=";
-    int rc = SS_OK;
-
-    for (const char *line = x->text; line && !rc; line = strchr(line, '\n'), line += line != NULL) {
-        char name[64], value[200];
-        const char *p = strncmp(line, mark, sizeof mark - 1) ? "" : line + sizeof mark - 1;
-        for (size_t n; (n = strcspn(p, ",\n")) > 0 && !rc; p += n + (p[n] == ',')) {
-            const char *equal = memchr(p, '=', n);
-            snprintf(name, sizeof name, "%.*s", equal ? (int)(equal - p) : 0, p);
-            snprintf(value, sizeof value, "%.*s", equal ? (int)(n - (size_t)(equal + 1 - p)) : 0,
-                     equal ? equal + 1 : p);
-            rc = equal ? add_variable(x, name, value) : SS_OK;
-        }
-    }
-    return rc;
-}
-
-/* Makes the environment: the user's variables, then those that a scheduler sets for the first process. */
-static int make_environment(struct launch *x)
-{
-    char list[48];
-    int rc = SS_OK;
-
-    for (size_t i = 0; i < x->l->nvariables && !rc; i++)
-        rc = ss_words_add(&x->environment, x->l->variable[i], strlen(x->l->variable[i]), 0);
-    rc = rc ? rc : add_exported(x);
-    rc = rc ? rc : add_number(x, "RANK NODE_RANK LOCAL_RANK SLURM_PROCID SLURM_NODEID SLURM_LOCALID", 0);
-    rc = rc ? rc : add_number(x, "SLURM_JOB_ID SLURM_JOBID", 1);
-    rc = rc ? rc : add_variable(x, "MASTER_ADDR", "node0");
-    rc = rc ? rc : add_variable(x, "MASTER_PORT", "29500");
-    if (!rc && x->batch.gpus)
-        rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->batch.gpus);
-    rc = rc ? rc : add_asked(x);
-    rc = rc || !x->batch.hosts ? rc : add_hosts(x);
-    if (rc || !x->batch.nodes)
-        return rc;
-    snprintf(list, sizeof list, x->batch.nodes > 1 ? "node[0-%d]" : "node0", x->batch.nodes - 1);
-    rc = add_number(x, "SLURM_NNODES SLURM_JOB_NUM_NODES", x->batch.nodes);
-    rc = rc ? rc : add_variable(x, "SLURM_JOB_NODELIST", list);
-    return rc ? rc : add_variable(x, "SLURM_NODELIST", list);
-}
-
 /* First words of the calls of a kind, each once, as "a, b", without those of jobs, and without what the script uses by no name. */
 static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out, size_t size)
 {
@@ -307,7 +192,7 @@ static int add_asked_word(struct ss_words *out, const char *name, int n)
 {
     char text[48];
 
-    snprintf(text, sizeof text, "%s=%d", name, n);
+    snprintf(text, sizeof text, "%s%d", name, n);
     return n ? ss_words_add(out, text, strlen(text), 0) : SS_OK;
 }
 
@@ -316,18 +201,41 @@ static int add_batch(const struct launch *x, struct ss_words *out)
 {
     const struct ss_batch *b = &x->batch;
 
+    static const char *const names[][5] = {
+        {"sbatch", "--nodes=", "--gpus-per-node=", "--ntasks-per-node=", "--ntasks="},
+        {"bsub", "-nnodes=", "-gpu=num=", "-R=span[ptile=", "-n="}};
+    const char *const *name = names[b->hosts && b->hosts[0] == 'L'];
+
     if (!b->nodes && !b->gpus && !b->tasks && !b->all)
         return SS_OK;
-    int rc = ss_words_add(out, "sbatch", 6, 0);
-    rc = rc ? rc : add_asked_word(out, "--nodes", b->nodes);
-    rc = rc ? rc : add_asked_word(out, "--gpus-per-node", b->gpus);
-    rc = rc ? rc : add_asked_word(out, "--ntasks-per-node", b->tasks);
-    return rc ? rc : add_asked_word(out, "--ntasks", b->all);
+    int rc = ss_words_add(out, name[0], strlen(name[0]), 0);
+    rc = rc ? rc : add_asked_word(out, name[1], b->nodes);
+    rc = rc ? rc : add_asked_word(out, name[2], b->gpus);
+    rc = rc ? rc : add_asked_word(out, name[3], b->tasks);
+    return rc ? rc : add_asked_word(out, name[4], b->all);
+}
+
+/* A program that starts the launcher behind "--" in a way of its own: "python submit.py --num_nodes 8 -- accelerate launch ...". */
+static int check_python(const struct launch *x, const struct ss_call *c, struct ss_error *err)
+{
+    const char *program = NULL;
+
+    for (size_t i = 1; i + 1 < c->n && !strncmp(c->word[0], "python", 6); i++) {
+        const char *word = c->word[i], *dot = strrchr(word, '.');
+        program = dot && !strcmp(dot, ".py") ? word : program;
+        if (program && !strcmp(word, "--") && ss_sandbox_answers(c->word[i + 1]))
+            return ss_fail(err, SS_ERR_UNSUPPORTED, x->l->script, line_of(x->text, program),
+                           "%.100s starts %.60s by options of its own, which are not read" SS_HINT
+                           "put what stands behind -- into a script, and give --nodes",
+                           program, c->word[i + 1]);
+    }
+    return SS_OK;
 }
 
 static int take_words(struct launch *x, const struct ss_call *c, struct ss_words *out, struct ss_error *err)
 {
     out->cluster = &x->l->cluster;
+    SS_TRY(check_python(x, c, err));
     SS_NEED(!add_batch(x, out) && !add_call(out, &x->calls, c), err);
     find_lines(x, out);
     SS_NEED(!ss_launch_files(out, x->text, &x->calls, c), err);
@@ -411,7 +319,7 @@ static int begin(struct launch *x, const struct ss_launch *l, const char *text, 
 
     *x = (struct launch){.l = l, .text = text, .name = slash ? slash + 1 : l->script, .notes = notes};
     SS_TRY(ss_launch_batch(text, l->script, &l->cluster, notes, &x->batch, err));
-    return make_environment(x) ? ss_nomem(err) : SS_OK;
+    return ss_launch_environment(l, text, &x->batch, &x->environment, notes) ? ss_nomem(err) : SS_OK;
 }
 
 int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,
@@ -435,9 +343,13 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
 
     SS_TRY(ss_file_read(l->script, MAX_SCRIPT_BYTES, &text, &len, err));
     if (ss_import_is_configuration(text, len)) {
+        const char *kind = strstr(text, "\nkind:");
+        int manifest = kind && (!strncmp(text, "apiVersion:", 11) || strstr(text, "\napiVersion:"));
         free(text);
-        return ss_fail(err, SS_ERR_INPUT, l->script, 1,
-                       "a configuration, not a script" SS_HINT "--job reads it");
+        return ss_fail(
+            err, SS_ERR_INPUT, l->script, 1, "a configuration, not a script" SS_HINT "%s",
+            manifest ? "put the command of its container into a script, and give its replicas by --nodes"
+                     : "--job reads it");
     }
     int rc = begin(&x, l, text, notes, err);
     int gpus = x.batch.gpus ? x.batch.gpus : (int)ss_cluster_gpus(&l->cluster);

@@ -10,28 +10,45 @@ static const struct {
     bool stops; /* the program reads no further than the first command */
 } kinds[] = {
     {"#SBATCH", "sbatch", NULL, true},
-    {"#flux:", "flux", NULL, false},
+    {"flux:", "flux", NULL, false},
     {"#BSUB", "bsub", "LSB_DJOB_HOSTFILE", false},
     {"#PBS", "qsub", "PBS_NODEFILE", true},
     {"#$", "qsub", "SGE_JOB_HOSTLIST", false},
 };
 
-/* The words of the lines of one kind. A quote that is not closed ends with its line. */
-static int read_words(const char *text, size_t kind, struct ss_words *out, struct ss_error *err)
+/* What stands behind the mark of a line; NULL: it has not got it. Flux reads "# FLUX:", too. */
+static const char *behind(const char *line, const char *mark)
 {
-    const size_t n = strlen(kinds[kind].mark);
+    const size_t n = strlen(mark);
+    const char *at = line;
+
+    if (mark[0] != '#' && *line == '#')
+        at += 1 + strspn(line + 1, " \t");
+    if (strncasecmp(at, mark, n) || (mark[0] == '#' ? strncmp(at, mark, n) != 0 : at == line) ||
+        !isspace((unsigned char)at[n]))
+        return NULL;
+    return at + n;
+}
+
+/* The words of the lines of one kind. A quote that is not closed ends with its line. *late: the first line behind the first command, which does not count; 0:
+ * there is none. */
+static int read_words(const char *text, size_t kind, struct ss_words *out, int *late, struct ss_error *err)
+{
+    bool began = false;
     int number = 1;
 
-    for (const char *line = text, *end; *line; line = end + (*end == '\n'), number++) {
+    for (const char *line = text, *end, *at; *line; line = end + (*end == '\n'), number++) {
         const char *first = line + strspn(line, " \t\r\n");
         struct ss_error open = {0};
         size_t i = out->n;
         end = line + strcspn(line, "\n");
-        if (kinds[kind].stops && first < end && *first != '#')
-            break;
-        if (strncmp(line, kinds[kind].mark, n) || !isspace((unsigned char)line[n]))
+        began |= kinds[kind].stops && first < end && *first != '#';
+        if ((at = behind(line, kinds[kind].mark)) == NULL)
             continue;
-        int rc = ss_args_read(out, line + n, (size_t)(end - line) - n, NULL, &open);
+        *late = began && !*late ? number : *late;
+        if (began)
+            continue;
+        int rc = ss_args_read(out, at, at < end ? (size_t)(end - at) : 0, NULL, &open);
         SS_NEED(rc != SS_ERR_NOMEM, err);
         for (; i < out->n; i++)
             out->w[i].line = number;
@@ -51,8 +68,10 @@ static void take(int *to, int64_t value)
     *to = *to || value > 1 << 20 ? *to : (int)value;
 }
 
-static void fill(struct ss_batch *b, const struct ss_launcher_layer_said *said, const char *hosts)
+static void fill(struct ss_batch *b, const struct ss_words *words, size_t kind,
+                 const struct ss_launcher_layer_said *said)
 {
+    const char *hosts = kinds[kind].hosts;
     const int64_t *n = said->count;
 
     take(&b->nodes, n[SS_COUNT_NODES]);
@@ -60,11 +79,16 @@ static void fill(struct ss_batch *b, const struct ss_launcher_layer_said *said, 
     take(&b->all, n[SS_COUNT_ALL]);
     take(&b->cpus, n[SS_COUNT_CPUS]);
     take(&b->gpus, ss_launcher_gpus(said, b->nodes));
+    b->slurm |= kind == 0;
     if (!hosts || b->hosts)
         return;
     b->hosts = hosts;
     b->host_lines = 0;
     take(&b->host_lines, n[SS_COUNT_LINES] ? n[SS_COUNT_LINES] : 1);
+    for (size_t i = 0; i < words->n; i++)
+        if (!strncmp(words->w[i].text, "rt_", 3))
+            snprintf(b->resource, sizeof b->resource, "%.*s", (int)strcspn(words->w[i].text, "="),
+                     words->w[i].text);
 }
 
 static int read_kind(size_t kind, const char *text, const char *script, const struct ss_cluster *cluster,
@@ -73,13 +97,17 @@ static int read_kind(size_t kind, const char *text, const char *script, const st
     const char *slash = strrchr(script, '/');
     struct ss_words words = {0};
     struct ss_launcher_layer_said said;
-    int rc = read_words(text, kind, &words, err);
+    int late = 0, rc = read_words(text, kind, &words, &late, err);
 
     SS_THEN(rc, ss_launcher_lines(&words, kinds[kind].program, script, &said, err));
     if (!rc && words.n)
-        fill(b, &said, kinds[kind].hosts);
+        fill(b, &words, kind, &said);
+    script = slash ? slash + 1 : script;
+    if (!rc && late && !strstr(text, "<<")) /* which may write another script */
+        ss_note(notes, "%s:%d: %s reads no line %s behind the first command", script, late,
+                kinds[kind].program, kinds[kind].mark);
     if (!rc)
-        ss_launcher_cards(&words, 0, words.n, cluster, slash ? slash + 1 : script, notes);
+        ss_launcher_cards(&words, 0, words.n, cluster, script, notes);
     ss_words_free(&words);
     return rc;
 }
@@ -94,6 +122,8 @@ int ss_launch_batch(const char *text, const char *script, const struct ss_cluste
     if (!b->gpus && b->tasks > 1)
         b->gpus = b->tasks;
     int of_node = b->tasks ? b->tasks : b->gpus ? b->gpus : b->all ? (int)ss_cluster_gpus(cluster) : 0;
+    if (!b->tasks && b->hosts && b->hosts[0] == 'L') /* of LSF all are processors */
+        of_node = 0;
     if (!b->nodes && b->all && of_node && b->all % of_node == 0)
         b->nodes = b->all / of_node;
     return SS_OK;

@@ -155,11 +155,17 @@ static const char *other_model(const char *script)
         {"pretrain_vision_classify.py", "vision models"},
         {"pretrain_vision_dino.py", "vision models"},
         {"pretrain_vision_inpaint.py", "vision models"},
-        {"train_rl.py", "reinforcement learning steps"}};
+        {"train_rl.py", "reinforcement learning steps"},
+        {"tasks/main.py", "downstream tasks"},
+        {"text_generation", "generation and evaluation"},
+        {"generate_samples", "generation and evaluation"},
+        {"_inference", "generation and evaluation"}};
     const char *slash = strrchr(script, '/');
 
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
-        if (!strcmp(slash ? slash + 1 : script, known[i][0]))
+        if (ends_in(known[i][0], ".py") && !strchr(known[i][0], '/')
+                ? !strcmp(slash ? slash + 1 : script, known[i][0])
+                : strstr(script, known[i][0]) != NULL)
             return known[i][1];
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of resources as PBS and Grid Engine read them, and words in them that are misspelt. */
+/* Lists of resources as PBS and Grid Engine read them. */
 #include "base/base.h"
 #include "import/launcher.h"
 
@@ -59,10 +59,11 @@ static void read_chunks(const char *p, const char *end, struct ss_pbs *out)
     *out = sum;
 }
 
-/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. Whole nodes of ABCI are "rt_F=4". */
+/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. Whole nodes of ABCI are "rt_F=4", of TSUBAME "node_f=4". */
 void ss_pbs_list(const char *p, struct ss_pbs *out)
 {
-    static const char *const names[] = {"select=", "nodes=", "rt_F=", "rt_AF=", "rt_HF="};
+    static const char *const names[] = {
+        "select=", "nodes=", "rt_F=", "rt_AF=", "rt_HF=", "node_f=", "f_node="};
 
     for (; *p && !isspace((unsigned char)*p); p += strcspn(p, ", \t\r\n"), p += *p == ',')
         for (size_t i = 0; i < SS_ARRAY_LEN(names); i++) {
@@ -70,50 +71,4 @@ void ss_pbs_list(const char *p, struct ss_pbs *out)
             if (!strncasecmp(p, names[i], n))
                 read_chunks(p + n, p + n + strcspn(p + n, ", \t\r\n"), out);
         }
-}
-
-/* ---- misspelt ---- */
-
-/* What stands before "=" in such lists, and counts or is like what does. */
-static const char pbs_keys[] =
-    "select nodes ngpus gpus gpu mpiprocs procs ppn ncpus cpus mem vmem pmem pvmem cput pcput place host";
-static const char lsf_keys[] = "ptile num mem cpu gmem gmodel model mode hosts block ut pg tmp swp";
-
-/* Finds the key that a word is a misspelt one of: it begins alike, for sites have resources of their own ("smem"), and a short word has all letters
- * of the key, or all but the last. */
-static bool is_misspelt(const char *keys, const char *word, char key[32])
-{
-    const char *const one[] = {key};
-    const size_t n = strlen(word);
-
-    for (const char *at = keys; n > 2 && *at && !ss_has_word(keys, word);) {
-        const size_t length = strcspn(at, " ");
-        snprintf(key, 32, "%.*s", (int)length, at);
-        at += length + (at[length] == ' ');
-        const bool same = n == length && strspn(word, key) == n && strspn(key, word) == n; /* letters */
-        if (length > 2 && word[0] == key[0] && ((n > 4 && length > 4) || same || !strncmp(word, key, n)) &&
-            ss_nearest_within(word, one, 1, length > 6 || same ? 2 : 1))
-            return true;
-    }
-    return false;
-}
-
-int ss_launcher_resources(const char *program, const char *list, const char *file, int line,
-                          struct ss_error *err)
-{
-    const bool lsf = !strcmp(program, "bsub");
-    char word[32], key[32];
-
-    for (const char *p = list; (p = strchr(p, '=')) != NULL; p += 1 + (p[1] == '=')) {
-        const char *from = p;
-        while (from > list && (isalnum((unsigned char)from[-1]) || from[-1] == '_'))
-            from--;
-        snprintf(word, sizeof word, "%.*s", p - from < 32 && p[1] != '=' ? (int)(p - from) : 0, from);
-        for (char *c = word; *c && !lsf; c++)
-            *c = (char)tolower((unsigned char)*c);
-        if (is_misspelt(lsf ? lsf_keys : pbs_keys, word, key))
-            return ss_fail(err, SS_ERR_INPUT, file, line,
-                           "%.80s: no resource is %s" SS_HINT "did you mean %s?", list, word, key);
-    }
-    return SS_OK;
 }

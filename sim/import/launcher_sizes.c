@@ -118,9 +118,15 @@ static int agree(struct sizes *s)
 static int read_step(struct sizes *s)
 {
     layer *batch = &s->l.layer[SS_LAYER_BATCH], *step = &s->l.layer[SS_LAYER_STEP];
-    const int64_t *b = batch->count, *n = step->count;
+    int64_t *b = batch->count;
+    const int64_t *n = step->count;
 
     unfold_sets(step);
+    if (!step->name && batch->name && !strcmp(batch->name, "bsub")) { /* processors, which start nothing */
+        if (!b[SS_COUNT_NODES] && b[SS_COUNT_NODE])
+            b[SS_COUNT_NODES] = b[SS_COUNT_ALL] / b[SS_COUNT_NODE];
+        b[SS_COUNT_ALL] = b[SS_COUNT_NODE] = 0;
+    }
     s->nodes = b[SS_COUNT_NODES];
     s->on = n[SS_COUNT_NODES] ? n[SS_COUNT_NODES] : s->nodes;
     s->gpus = ss_launcher_gpus(step, s->on);

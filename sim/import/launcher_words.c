@@ -193,36 +193,6 @@ static const struct option *option_of(const struct chain *x, const char *text, s
     return NULL;
 }
 
-/* How many letters of the word may be wrong, so that it is still taken for the name. CPUs are not GPUs. */
-static size_t most_wrong(const char *word, const char *name)
-{
-    const size_t n = strlen(name);
-
-    if (!strncmp(word, "--cpu", 5))
-        return 0;
-    return n >= 10 ? 2 : n >= 6 || (n >= 3 && !strncmp(word, name, strspn(name, "-") + 1)) ? 1 : 0;
-}
-
-/* Two letters beside each other are the wrong way round: "--nnoeds". */
-static bool is_swapped(const char *word, const char *name)
-{
-    size_t i = 0;
-
-    while (word[i] && word[i] == name[i])
-        i++;
-    return i > 2 && word[i] && word[i + 1] && word[i] == name[i + 1] && word[i + 1] == name[i] &&
-           !strcmp(word + i + 2, name + i + 2);
-}
-
-/* Whether the word is the name misspelt, or has its number in the same word: "-np16". */
-static bool is_misspelt(const char *word, const char *name)
-{
-    const size_t n = strlen(name);
-
-    return is_swapped(word, name) || ss_nearest_within(word, &name, 1, most_wrong(word, name)) ||
-           (n > 2 && !strncmp(word, name, n) && !word[n + strspn(word + n, "0123456789")]);
-}
-
 /* Finds the option of this launcher that says how many processes start where, and which a word that is none of its options is like: abbreviated, as
  * argparse allows it, *far 0, or misspelt, *far 1. Its name goes to `near`. */
 static const struct option *option_like(const struct chain *x, const char *text, size_t n, char near[64],
@@ -245,7 +215,7 @@ static const struct option *option_like(const struct chain *x, const char *text,
             snprintf(name, sizeof name, "%.*s", (int)length, at);
             at += length + (at[length] == ' ');
             *far = strncmp(name, word, n) != 0 || n < 6 || word[1] != '-';
-            if (options[i].what >= VISIBLE || (*far && (found || !is_misspelt(word, name))))
+            if (options[i].what >= VISIBLE || (*far && (found || !ss_launcher_is_misspelt(word, name))))
                 continue;
             found = &options[i];
             snprintf(near, 64, "%s", name);
@@ -385,7 +355,10 @@ static int take(struct chain *x, size_t i, const struct option *o, const char *v
     case CHOSEN: return take_hosts(x, i, value, true);
     case HOSTFILE: said->hostfile = value; return SS_OK;
     case CONFIG: said->config = value; return SS_OK;
-    case SPAN: take_number(&said->count[SS_COUNT_NODE], value, "ptile="); return SS_OK;
+    case SPAN:
+        take_number(&said->count[SS_COUNT_NODE], value, "ptile=");
+        take_number(&said->count[SS_COUNT_NODES], value, "span[hosts=");
+        return SS_OK;
     case LSF_GPUS: take_number(&said->count[SS_COUNT_GPUS], value, "num="); return SS_OK;
     case PBS_LIST: take_list(said, value); return SS_OK;
     case NQSV_NODES: /* of Torque, seconds */

@@ -142,6 +142,9 @@ static const char runner_text[] = HEAD
     "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n" /* whose words beat the lines */
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
     "export STEPSIM_RUNNER=$n\n"
+    /* a script that is not here, for it may be what starts the job */
+    "(($#)) || for word in \"${own[@]:1}\"; do case $word in -*) ;; ./*|*.sh) [ -e \"$word\" ] || "
+    "echo \"bash: $word: No such file or directory\" >&2;; esac; done\n"
     "(($#)) || { " USED "exit 0; }\n"
     "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS
     "/\"$name\" \"$@\"; }\n"
@@ -183,24 +186,35 @@ static const char tmux_text[] =
                 "  \"$verb \"[CM]-?|\"$verb \"Escape) words=();; *) words+=(\"$word\");; esac\n"
                 "done; exit 0\n";
 
-/* sbatch, qsub: the batch script is a file or comes on stdin; its lines #SBATCH, #PBS are words of the command, too. */
-static const char sbatch_text[] =
-    HEAD RECORD "own=(\"${0##*/}\") lines=() wrap=; sign=#SBATCH; [ $own = sbatch ] || sign=#PBS\n"
-                "while (($#)); do\n"
-                "  case $1 in --wrap) wrap=$2; shift;; --wrap=*) wrap=${1#--wrap=};; -*) own+=(\"$1\");; *) "
-                "[ -f \"$1\" ] && break; own+=(\"$1\");; esac\n"
-                "  shift\n"
-                "done\n"
-                "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
-                "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
-                "while read -r mark rest; do case $mark in \"$sign\") " LINE
-                ";; ''|'#'*) ;; *) break;; esac; done < \"$1\"\n"
-                "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n"
-                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-                "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
-                "export STEPSIM_RUNNER=$n\n"
-                "echo Submitted batch job 1\n"
-                "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+/* sbatch, qsub: the batch script is a file or comes on stdin; its lines #SBATCH, #PBS are words of the command, too. What Slurm sets by them is set
+ * where nobody did. */
+static const char sbatch_text[] = HEAD RECORD
+    "put() { [ -n \"${!1-}\" ] || export \"$1=$2\"; }\nlast= own=(\"${0##*/}\") lines=() wrap=; "
+    "sign=#SBATCH; [ $own = sbatch ] || sign=#PBS\n"
+    "while (($#)); do\n"
+    "  case $1 in --wrap) wrap=$2; shift;; --wrap=*) wrap=${1#--wrap=};; -*) own+=(\"$1\");; *) "
+    "[ -f \"$1\" ] && break; own+=(\"$1\");; esac\n"
+    "  shift\n"
+    "done\n"
+    "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
+    "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
+    "while read -r mark rest; do case $mark in \"$sign\") " LINE
+    ";; ''|'#'*) ;; *) break;; esac; done < \"$1\"\n"
+    "[ $own != sbatch ] || for word in \"${own[@]:1}\" \"${lines[@]}\"; do one=$last$word last=; "
+    "v=${one#*=}\n"
+    "  case $word in -N|--nodes|--gres|--gpus-per-node|--ntasks-per-node) last=$word=; continue;; esac\n"
+    "  case $one in -N[0-9]*) v=${one#-N};; --g*) v=${v##*gpu:}; v=${v%%[,(]*}; v=${v##*:};; esac\n"
+    "  v=${v%%[!0-9]*}; [ -n \"$v\" ] || continue; case $one in\n"
+    "  -N*|--nodes=*) put SLURM_NNODES $v; put SLURM_JOB_NUM_NODES $v; put SLURM_JOB_NODELIST \"node[0-$((v "
+    "- 1))]\";;\n"
+    "  --gres=*|--gpus-per-node=*) put SLURM_GPUS_ON_NODE $v; put SLURM_GPUS_PER_NODE $v;;\n"
+    "  --ntasks-per-node=*) put SLURM_NTASKS_PER_NODE $v;; esac; done\n"
+    "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n"
+    "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+    "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
+    "export STEPSIM_RUNNER=$n\n"
+    "echo Submitted batch job 1\n"
+    "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
 
 /* Posix mode would stop a script at the first missing file, and reads no BASH_ENV. */
 static const char sh_text[] = HEAD "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
@@ -253,7 +267,7 @@ static const char gpus_text[] =
 /* rocm-smi */
 static const char cards_text[] = HEAD "for ((i = 0; i < @G; i++)); do echo \"GPU[$i] : @C\"; done\n";
 static const char hosts_text[] =
-    HEAD "[ \"${2-}\" = hostnames ] && for ((i = 0; i < @N; i++)); do echo node$i; done\n"
+    HEAD "[ \"${2-}\" = hostnames ] && for ((i = 0; i < ${SLURM_NNODES:-@N}; i++)); do echo node$i; done\n"
          "[ \"${2-}\" = hostnames ] || {\n" USED "}\nexit 0\n";
 
 /* What scripts ask PyTorch before they launch: which GPUs the node has, and how many. */
@@ -325,7 +339,7 @@ const char ss_sandbox_start[] =
                  "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
                  "case $to in ''|-) return 0;; esac\n"
                  "@R" SS_SANDBOX_REAL "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null "
-                                      "|| return 0; STEPSIM_AWAY=1; fi\n"
+                 "|| return 0; STEPSIM_AWAY=1; fi\n"
                  "stepsim_call folder \"$PWD\"; }\n"
                  /* before "source": what is not there is told and left out, as if it were empty */
                  "stepsim_source() { [ \"${1-}\" != -- ] || shift; if [ -z \"${1-}\" ] || [ -r \"$1\" ]; "

@@ -301,11 +301,25 @@ TEST(forms)
         {"#PBS -b 30\n#PBS -l nodes=4:ppn=8:gpus=8\n", "mpiexec python", 4, 8, NULL},
         {"#PBS -l nodes=4:gpus=8\n#PBS -b 30\n", "mpiexec python", 4, 8, NULL},
         {"#SBATCH -J bob's\n#SBATCH --noeds=4\n", "srun python", 0, 0, "no option --noeds"},
-        {"#SBATCH -N 4 --ntasks-per-node=8\nmodule load x\n#SBATCH -N 2\n", "srun python", 4, 8, NULL},
+        {"#SBATCH -N 4 --ntasks-per-node=8\nmodule load x\n#SBATCH -N 2\n", "srun python", 4, 8,
+         "run.sh:3: sbatch reads no line #SBATCH behind the first command"},
+        {"#$ -l node_f=4\n", "mpirun -np 32 -npernode 8 python", 4, 8, NULL},
+        {"",
+         "bsub -n 2 -Rspan[ptile=1] -gpu num=8/task:mode=shared blaunch torchrun --nnodes 2 --nproc_per_node "
+         "8",
+         2, 8, NULL},
         {"#SBATCH -N 2\n#SBATCH -N 4 --gres=nvme:1,gpu:a1:8(S:0-1)\n", "srun python", 4, 8, NULL},
         {"#SBATCH -J torchrun -p deepspeed -N 4 --gpus-per-node=8\n",
          "srun -J torchrun -N 4 --ntasks-per-node 8 python", 4, 8, NULL},
         {"", "conda run -n deepspeed python", 1, 1, NULL},
+        /* slots of LSF are processors, which only mpirun takes for processes; Flux reads its mark in large letters */
+        {"#BSUB -n 8 -R span[hosts=1] -gpu num=2\n", "torchrun --nproc_per_node 2", 1, 2, "!asks for"},
+        {"#BSUB -n 8 -gpu num=2\n", "python", 1, 2, "a process for each"},
+        {"#BSUB -n 16 -R span[ptile=4] -gpu num=4\n", "mpirun python", 4, 4, NULL},
+        {"# FLUX: -N 4\n#FLUX: --gpus-per-node=8\n", "flux run -n 32 python", 4, 8, NULL},
+        {"", "torchrun tasks/main.py", 0, 0, "downstream tasks are not modelled"},
+        {"", "torchrun --nproc_per_node 8 x/run_text_generation_server.py", 0, 0,
+         "generation and evaluation are not"},
         {"", "bsub -N -n 32 -R 'span[ptile=8]' mpirun python", 4, 8, NULL},
     };
 

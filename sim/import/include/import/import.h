@@ -169,11 +169,17 @@ struct ss_batch {
     int asked;              /* 1: the script asks for the GPUs, and no user did */
     int host_lines;         /* as in ss_launch_room */
     const char *hosts;      /* the variable that names the file of hosts */
+    int slurm;              /* 1: it has lines of Slurm */
+    char resource[16];      /* nodes of Grid Engine by their kind, "rt_AF"; "": none */
 };
 /* Reads the lines of a script that a scheduler reads, and notes those that ask for other cards. What the user says in `cluster` beats them. Errors:
  * SS_ERR_INPUT (a misspelt option or resource), SS_ERR_NOMEM. */
 int ss_launch_batch(const char *text, const char *script, const struct ss_cluster *cluster,
                     struct ss_notes *notes, struct ss_batch *out, struct ss_error *err);
+/* launch_environment.c: makes "NAME=VALUE" of the user's variables, then of those that a scheduler sets for the first process. `notes` gets what was
+ * taken on trust. Error: SS_ERR_NOMEM. */
+int ss_launch_environment(const struct ss_launch *l, const char *text, struct ss_batch *b,
+                          struct ss_words *out, struct ss_notes *notes);
 /* Multiplies numbers >= 0. Returns 0 where the product is more GPUs than any cluster has. */
 int ss_batch_product(int a, int b);
 #define SS_LAUNCH_SECONDS 20.0

@@ -81,6 +81,10 @@ struct ss_pbs {
 };
 /* launcher_pbs.c: reads a list, "select=4:ngpus=8:mpiprocs=8,walltime=2:00", "nodes=4:ppn=8", "rt_F=4", up to a blank. What it does not tell stays. */
 void ss_pbs_list(const char *list, struct ss_pbs *out);
+/* ---- launcher_misspelt.c ---- */
+
+/* Returns whether the word is the name misspelt, or has its number in the same word: "-np16". */
+bool ss_launcher_is_misspelt(const char *word, const char *name);
 /* Refuses a list of resources of qsub or bsub in which a word before "=" is like one that counts. Errors: SS_ERR_INPUT. */
 int ss_launcher_resources(const char *program, const char *list, const char *file, int line,
                           struct ss_error *err);
