@@ -12,8 +12,8 @@ LIST = os.path.join(FOLDER, "mutants.tsv")
 SEED = 1
 TOTAL = 320
 EACH = 12  # of a room at least
-# id: of what is changed, wherever it stands; file: below the repository; line: from 1
-Mutant = collections.namedtuple("Mutant", "id file line rule before after")
+# id: of what is changed, wherever it stands; file: below the repository; line: from 1; outcome: "" where it was not tried; test: that found it
+Mutant = collections.namedtuple("Mutant", "id file line rule before after outcome test", defaults=("", ""))
 
 
 def number(*words):
@@ -47,7 +47,7 @@ def drawn(mutants):
 
 
 def choose(root, kept):
-    """The list: of each room as many as its share of all says; those with an id in `kept` first. Ordered by file and line."""
+    """The list: of each room as many as its share of all says; those with an id in `kept` (id -> mutant) first. Ordered by file and line."""
     rooms = collections.defaultdict(list)
     for m in all_mutants(root):
         rooms[room(m)].append(m)
@@ -55,7 +55,7 @@ def choose(root, kept):
     for name in sorted(rooms):
         wanted = max(EACH, round(TOTAL * len(rooms[name]) / total))
         order = list(drawn(rooms[name]))
-        stay = [m for m in order if m.id in kept]
+        stay = [m._replace(outcome=kept[m.id].outcome, test=kept[m.id].test) for m in order if m.id in kept]
         chosen += (stay + [m for m in order if m.id not in kept])[:max(wanted, len(stay))]
     return sorted(chosen, key=lambda m: (m.file, m.line, m.rule, m.after))
 
@@ -68,9 +68,9 @@ def read(path=LIST):
 
 def write(mutants, path=LIST):
     with open(path, "w", encoding="utf-8") as table:
-        table.write("# tests/mutation/run.py --update keeps this list. One change of one line each.\n")
+        table.write("# tests/mutation/run.py --update keeps this list, --score --keep its outcomes. One change of one line each.\n")
         for row in [Mutant._fields] + mutants:
-            table.write("\t".join(map(str, row)) + "\n")
+            table.write("\t".join(map(str, row)).rstrip("\t") + "\n")
 
 
 def today(root, mutants):

@@ -9,11 +9,11 @@
     tests/mutation/run.py --run --again --label nightly
                                                        and those that survived before, by all tests (otherwise by those of label ci)
     tests/mutation/run.py --run --reach build-coverage and of each only the tests that run its line, see below
-    tests/mutation/run.py --score [--keep]             prints the score of all shards; --keep writes it to results.tsv
+    tests/mutation/run.py --score [--keep]             prints the score of all shards; --keep writes outcomes into mutants.tsv
 
 A shard works in a copy of the tracked files below --work (build-mutation), so that several may run at once and be stopped at any time;
 answers are kept there. The order of the list's mutants is drawn, so that the first N are a sample. Unit tests run first, then cli tests
-and the others that take less than --slow seconds of processor time; the test that results.tsv names, those that found mutants of the file,
+and the others that take less than --slow seconds of processor time; the test that mutants.tsv names, those that found mutants of the file,
 those named like it, and those that found most, come first. A mutant that compiles to the same object, or not at all, is left out of the score.
 
 --reach: a built tree of the preset `coverage`, of the same sources. Each test runs there once, its lines are kept in --work/reach.json,
@@ -37,7 +37,6 @@ import mutants as table
 import reach
 
 ROOT = os.path.dirname(os.path.dirname(table.FOLDER))
-RESULTS = os.path.join(table.FOLDER, "results.tsv")
 # Of survivors: id, kind (equivalent: no test can find it), and why, so that a reader can check it.
 EXPLAINED = os.path.join(table.FOLDER, "survivors.tsv")
 OUTCOMES = ("killed", "survived", "same", "no build")
@@ -96,12 +95,13 @@ class Tests:
 
     def __init__(self, build, work, slow, counted, label):
         self.label = label
-        self.file_of = {m.id: m.file for m in table.read()}
         self.known = tests_of(build, label)
         self.found = collections.Counter()
         self.last, self.near = {}, collections.defaultdict(collections.Counter) # the test that killed a mutant, and those of a file
-        for row in read_answers([RESULTS]):
-            self.remember(*row)
+        for m in table.read():
+            if m.outcome == "killed":
+                self.last[m.id] = m.test
+                self.near[m.file][m.test] += 1
         self.slow, self.seconds = slow, self.measured(os.path.join(work, "times.json"))
         self.reach = None
         if counted:
@@ -129,11 +129,6 @@ class Tests:
         for name in sorted(set(self.seconds) & set(counted), key=lambda n: (not n.startswith("unit."), n)):
             if not self.reach.has(name):
                 self.reach.measure(name, lambda more, name=name: fails(counted[name], 100, more.items()), build, os.path.dirname(build), work)
-
-    def remember(self, mutant, outcome, test):
-        if outcome == "killed" and mutant in self.file_of:
-            self.last[mutant] = test
-            self.near[self.file_of[mutant]][test] += 1
 
     def order(self, mutant):
         """The tests that may find it, those likely to first."""
@@ -269,8 +264,8 @@ def percent(part, whole):
 def score(work, keep):
     """Of the mutants of today's list: answers of the shards, else those that are committed."""
     listed = {m.id: m for m in table.read()}
-    answers = {row[0]: row[1:] for row in read_answers([RESULTS] + sorted(glob.glob(os.path.join(work, "*", "answers.tsv"))))}
-    answers = {key: row for key, row in answers.items() if key in listed}
+    answers = {m.id: [m.outcome, m.test] for m in listed.values() if m.outcome}
+    answers.update((row[0], row[1:]) for row in read_answers(sorted(glob.glob(os.path.join(work, "*", "answers.tsv")))) if row[0] in listed)
     explained = {row[0]: row[1:] for row in read_answers([EXPLAINED])}
     count = collections.Counter(outcome for outcome, _ in answers.values())
     by_unit = sum(outcome == "killed" and test.startswith("unit.") for outcome, test in answers.values())
@@ -283,14 +278,10 @@ def score(work, keep):
                 percent(count["killed"], tried), percent(by_ci, tried), percent(count["killed"], tried - alike)))
     print(text)
     for key in left:
-        print("survived: %s %s:%d %s\n  %s\n  %s" % listed[key])
+        print("survived: %s %s:%d %s\n  %s\n  %s" % listed[key][:6])
         print("  " + ": ".join(explained.get(key, ["not explained"])))
     if keep:
-        with open(RESULTS, "w", encoding="utf-8") as file:
-            file.write("# tests/mutation/run.py --score --keep: %s\nid\toutcome\ttest\n" % text)
-            for m in sorted(listed.values(), key=lambda m: (m.file, m.line, m.rule, m.after)):
-                if m.id in answers:
-                    file.write("%s\t%s\t%s\n" % (m.id, *answers[m.id]))
+        table.write([m._replace(outcome=answers[m.id][0], test=answers[m.id][1]) if m.id in answers else m for m in listed.values()])
 
 
 def main():
@@ -310,7 +301,7 @@ def main():
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1)) # undoes the mutant
     if args.update:
-        kept = {m.id for m in table.read()} if os.path.exists(table.LIST) else set()
+        kept = {m.id: m for m in table.read()} if os.path.exists(table.LIST) else {}
         table.write(table.choose(ROOT, kept))
     if args.run:
         part, parts = map(int, args.shard.split("/"))
