@@ -14,14 +14,16 @@
 struct made {
     struct ss_scenario *scenario;
     struct ss_run run;
+    char *text; /* of its words */
 };
 
-static void make(struct made *m, int argc, const char *const *argv)
+static void make(struct made *m, const char *words)
 {
+    char *argv[JOB_MAX_ARGS];
     struct ss_error err = {0};
 
-    memset(m, 0, sizeof *m);
-    if (make_scenario(argc, (char *const *)argv, &m->scenario, &err))
+    *m = (struct made){.text = strdup(words)};
+    if (make_scenario(split(m->text, argv), argv, &m->scenario, &err))
         fprintf(stderr, "%s\n", err.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m->scenario);
     CU_ASSERT_EQUAL_FATAL(ss_run_scenario(m->scenario, NULL, &m->run, &err), 0);
@@ -31,32 +33,14 @@ static void drop(struct made *m)
 {
     ss_run_free(&m->run);
     ss_scenario_free(m->scenario);
+    free(m->text);
 }
 
-static const char *const small[] = {"--platform",
-                                    "h800",
-                                    "--nodes",
-                                    "1",
-                                    "--model",
-                                    "llama3.1-8b",
-                                    "--bf16",
-                                    "--tp",
-                                    "2",
-                                    "--pp",
-                                    "2",
-                                    "--seq",
-                                    "4096",
-                                    "--mbs",
-                                    "1",
-                                    "--gbs",
-                                    "16",
-                                    "--use-distributed-optimizer",
-                                    "--num-layers-per-virtual-pipeline-stage",
-                                    "8",
-                                    "--sequence-parallel"};
-static const char *const large[] = {"--platform",   "h800",   "--nodes", "1",     "--model",
-                                    "llama3.1-70b", "--bf16", "--tp",    "8",     "--seq",
-                                    "4096",         "--mbs",  "1",       "--gbs", "1"};
+#define SMALL                                                                                                \
+    "--platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 16 "        \
+    "--use-distributed-optimizer --num-layers-per-virtual-pipeline-stage 8 --sequence-parallel"
+static const char large[] =
+    "--platform h800 --nodes 1 --model llama3.1-70b --bf16 --tp 8 --seq 4096 --mbs 1 --gbs 1";
 #define COUNT(a) ((int)(sizeof(a) / sizeof(a)[0]))
 
 static json_t *report(const struct made *m, const struct ss_report_options *opt,
@@ -103,66 +87,26 @@ static double label_sum(const json_t *o)
 
 TEST(run_has_every_key)
 {
-    static const char *const keys[] = {"schema_version",
-                                       "version",
-                                       "command",
-                                       "verdict",
-                                       "reason",
-                                       "gpus",
-                                       "parameters",
-                                       "exposed_communication_ms",
-                                       "iteration_ms",
-                                       "measured_ms",
-                                       "error_pct",
-                                       "sensitivity_pct",
-                                       "error_band_pct",
-                                       "error_band_like",
-                                       "tflops_per_gpu",
-                                       "tflops_causal_per_gpu",
-                                       "tflops_windows_per_gpu",
-                                       "tflops_hardware_per_gpu",
-                                       "tflops_logged_per_gpu",
-                                       "logged_by",
-                                       "logged_count",
-                                       "mfu",
-                                       "mfu_square",
-                                       "mfu_bf16",
-                                       "hfu",
-                                       "tokens_per_s_per_gpu",
-                                       "padding_fraction",
-                                       "bubble_fraction",
-                                       "imbalance_fraction",
-                                       "spread_fraction",
-                                       "memory",
-                                       "critical_stage",
-                                       "breakdown_ms",
-                                       "stage_breakdown",
-                                       "timers_ms",
-                                       "warnings",
-                                       "limiting_link",
-                                       "links",
-                                       "assumed",
-                                       "error_band_low_pct",
-                                       "error_band_high_pct",
-                                       "guessed",
-                                       "ignored",
-                                       "dropped",
-                                       "engine",
-                                       "level",
-                                       "ranks_simulated",
-                                       "events",
-                                       "inputs",
-                                       "timing"};
+    char keys[] = "schema_version version command verdict reason gpus parameters exposed_communication_ms "
+                  "iteration_ms measured_ms error_pct sensitivity_pct error_band_pct error_band_like "
+                  "tflops_per_gpu tflops_causal_per_gpu tflops_windows_per_gpu tflops_hardware_per_gpu "
+                  "tflops_logged_per_gpu logged_by logged_count mfu mfu_square mfu_bf16 hfu "
+                  "tokens_per_s_per_gpu padding_fraction bubble_fraction imbalance_fraction spread_fraction "
+                  "memory critical_stage breakdown_ms stage_breakdown timers_ms warnings limiting_link links "
+                  "assumed error_band_low_pct error_band_high_pct guessed ignored dropped engine level "
+                  "ranks_simulated events inputs timing",
+         *key[JOB_MAX_ARGS];
     struct ss_report_options opt = {.json = 1, .measured_s = 1, .wall_s = 0.5};
     struct made m;
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     opt.notes = &m.scenario->notes;
     json_t *o = report(&m, &opt, ss_report_run);
-    CU_ASSERT_EQUAL(json_object_size(o), COUNT(keys));
-    for (int i = 0; i < COUNT(keys); i++)
-        if (!json_object_get(o, keys[i])) {
-            printf("no key %s\n", keys[i]);
+    int n = split(keys, key);
+    CU_ASSERT_EQUAL(json_object_size(o), n);
+    for (int i = 0; i < n; i++)
+        if (!json_object_get(o, key[i])) {
+            printf("no key %s\n", key[i]);
             CU_FAIL("missing key");
         }
     CU_ASSERT_EQUAL(number(o, "schema_version"), SS_SCHEMA_VERSION);
@@ -200,16 +144,12 @@ static int undocumented(const json_t *object, const char *manual)
 /* The part of the manual about inputs names what a result says of them. */
 TEST(inputs_are_documented)
 {
-    const char *argv[COUNT(small) + 2];
     struct ss_report_options opt = {.json = 1};
     char *text;
     size_t size;
     struct made m;
 
-    memcpy(argv, small, sizeof small);
-    argv[COUNT(small)] = "--fp8-format";
-    argv[COUNT(small) + 1] = "hybrid";
-    make(&m, COUNT(argv), argv);
+    make(&m, SMALL " --fp8-format hybrid");
     json_t *o = report(&m, &opt, ss_report_run), *inputs = json_object_get(o, "inputs");
     CU_ASSERT_EQUAL_FATAL(
         ss_file_read(SS_SOURCE_DIR "/docs/reference/formats.md", 1 << 20, &text, &size, NULL), 0);
@@ -229,7 +169,7 @@ TEST(parts_sum_to_the_whole)
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     json_t *o = report(&m, &opt, ss_report_run), *stage;
     double iteration = number(o, "iteration_ms"), peak = 0;
     size_t i;
@@ -277,7 +217,7 @@ TEST(timers_are_of_the_iteration)
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     json_t *o = report(&m, &opt, ss_report_run), *timers = json_object_get(o, "timers_ms");
     double iteration = number(o, "iteration_ms");
     CU_ASSERT(number(timers, "forward-compute") > 0);
@@ -293,33 +233,11 @@ TEST(timers_are_of_the_iteration)
 /* Layers that wait for the host wait in the slots, not beside them. */
 TEST(timers_of_a_small_model)
 {
-    static const char *const job[] = {"--platform",
-                                      "a100",
-                                      "--nodes",
-                                      "1",
-                                      "--model",
-                                      "gpt2-7.5b",
-                                      "--hidden-size",
-                                      "1024",
-                                      "--tp",
-                                      "2",
-                                      "--pp",
-                                      "2",
-                                      "--mbs",
-                                      "1",
-                                      "--gbs",
-                                      "16",
-                                      "--seq",
-                                      "1024",
-                                      "--bf16",
-                                      "--num-attention-heads",
-                                      "16",
-                                      "--ffn-hidden-size",
-                                      "4096"};
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
 
-    make(&m, COUNT(job), job);
+    make(&m, "--platform a100 --nodes 1 --model gpt2-7.5b --hidden-size 1024 --tp 2 --pp 2 --mbs 1 --gbs "
+             "16 --seq 1024 --bf16 --num-attention-heads 16 --ffn-hidden-size 4096");
     json_t *o = report(&m, &opt, ss_report_run), *timers = json_object_get(o, "timers_ms");
     CU_ASSERT(number(json_object_get(o, "breakdown_ms"), "other") > 0.1 * number(o, "iteration_ms"));
     CU_ASSERT(number(timers, "forward-compute") + number(timers, "backward-compute") <=
@@ -336,7 +254,7 @@ TEST(a_job_that_does_not_fit_is_complete)
     struct made m;
     int n = -1;
 
-    make(&m, COUNT(large), large);
+    make(&m, large);
     CU_ASSERT_FALSE(m.run.result->fits);
     CU_ASSERT_EQUAL(ss_fixes_find(m.scenario, NULL, fixes, &n, &err), 0);
     CU_ASSERT(n >= 0 && n <= 3);
@@ -359,13 +277,13 @@ TEST(a_job_that_does_not_fit_is_complete)
 /* The layout that it names is one that the job takes, and holds the bytes that it says. */
 static void check_smallest(const char *words, const struct ss_smallest *found)
 {
-    char text[4096], *argv[JOB_MAX_ARGS];
+    char text[4096];
     struct made m;
     double most = 0;
 
     snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s %s --mbs 1 --gbs %d", words,
              found->flags, found->gpus > 64 ? found->gpus : 64);
-    make(&m, split(text, argv), (const char *const *)argv);
+    make(&m, text);
     for (int i = 0; i < m.run.result->nstages; i++) {
         const double *b = m.run.result->stages[i].memory;
         most = fmax(most, b[SS_MEM_WEIGHTS] + b[SS_MEM_GRADIENTS] + b[SS_MEM_OPTIMIZER]);
@@ -388,12 +306,12 @@ TEST(smallest_number_of_gpus)
         {"--model kimi-k2 --nodes 2 --mbs 1 --ep 8 --gbs 128", 256}, /* 61 layers: the last stage has fewer */
     };
     for (size_t j = 0; j < COUNT(jobs); j++) {
-        char text[4096], *argv[JOB_MAX_ARGS];
+        char text[4096];
         struct ss_report_options opt = {.json = 1, .wall_s = -1};
         struct ss_smallest found;
         struct made m;
         snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", jobs[j].words);
-        make(&m, split(text, argv), (const char *const *)argv);
+        make(&m, text);
         CU_ASSERT_FALSE_FATAL(m.run.result->fits);
         ss_smallest_find(m.scenario, NULL, &found);
         CU_ASSERT_EQUAL_FATAL(found.gpus, jobs[j].gpus);
@@ -414,12 +332,12 @@ TEST(smallest_of_long_words)
     static const char words[] =
         "--model kimi-k2 --num-layers 62 --hidden-size 16384 --moe-ffn-hidden-size 8192 "
         "--nodes 2 --pp 2 --vp 31 --ep 8 --mbs 1 --gbs 128";
-    char text[4096], *argv[JOB_MAX_ARGS];
+    char text[4096];
     struct ss_smallest found;
     struct made m;
 
     snprintf(text, sizeof text, "--platform h800 --bf16 --seq 8192 %s", words);
-    make(&m, split(text, argv), (const char *const *)argv);
+    make(&m, text);
     ss_smallest_find(m.scenario, NULL, &found);
     CU_ASSERT_EQUAL_FATAL(found.gpus, 4096);
     CU_ASSERT_STRING_EQUAL(found.flags, "--nodes 512 --gpus-per-node 8 --tp 8 --pp 16 --cp 1 "
@@ -441,20 +359,20 @@ TEST(fixes_are_checked_by_a_run)
         "--mbs 4 --gbs 512 --pp 2 --vp 4 --microbatch-group-size-per-vp-stage 4"};
 
     for (size_t j = 0; j < COUNT(jobs); j++) {
-        char text[4096], *argv[JOB_MAX_ARGS];
+        char text[4096];
         struct ss_error err = {0};
         struct ss_fix fixes[3];
         struct made m;
         int n = 0;
         snprintf(text, sizeof text, "%s %s", common, jobs[j]);
-        make(&m, split(text, argv), (const char *const *)argv);
+        make(&m, text);
         CU_ASSERT_FALSE_FATAL(m.run.result->fits);
         CU_ASSERT_EQUAL(ss_fixes_find(m.scenario, NULL, fixes, &n, &err), 0);
         CU_ASSERT_FATAL(n > 0);
         for (int i = 0; i < n; i++) {
             struct made again;
             snprintf(text, sizeof text, "%s %s %s", common, jobs[j], fixes[i].change);
-            make(&again, split(text, argv), (const char *const *)argv);
+            make(&again, text);
             CU_ASSERT(again.run.result->fits);
             CU_ASSERT_EQUAL(again.scenario->job->global_batch, m.scenario->job->global_batch);
             CU_ASSERT_DOUBLE_EQUAL(again.run.result->iteration_s, fixes[i].summary.iteration_s,
@@ -469,29 +387,13 @@ TEST(fixes_are_checked_by_a_run)
 /* A job with selective recompute is refused no change for it. */
 TEST(fixes_of_a_selective_job)
 {
-    static const char *const job[] = {"--platform",
-                                      "h800",
-                                      "--nodes",
-                                      "4",
-                                      "--model",
-                                      "llama3.1-8b",
-                                      "--bf16",
-                                      "--recompute-activations",
-                                      "--seq",
-                                      "8192",
-                                      "--mbs",
-                                      "4",
-                                      "--gbs",
-                                      "256",
-                                      "--use-distributed-optimizer",
-                                      "--tp",
-                                      "2"};
     struct ss_error err = {0};
     struct ss_fix fixes[3];
     struct made m;
     int n = 0, others = 0;
 
-    make(&m, COUNT(job), job);
+    make(&m, "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --recompute-activations --seq 8192 "
+             "--mbs 4 --gbs 256 --use-distributed-optimizer --tp 2");
     CU_ASSERT_FALSE_FATAL(m.run.result->fits);
     CU_ASSERT_EQUAL(ss_fixes_find(m.scenario, NULL, fixes, &n, &err), 0);
     for (int i = 0; i < n; i++)
@@ -505,7 +407,7 @@ TEST(plan_lists_all_layers)
     struct ss_report_options opt = {.json = 1, .wall_s = -1};
     struct made m;
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     json_t *o = report(&m, &opt, ss_report_plan), *stage, *chunk;
     int layers = 0, embeddings = 0, losses = 0;
     size_t i, k;
@@ -569,7 +471,7 @@ TEST(text_of_labels)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         m.run.result->stages[1].breakdown[l] = 1e-3 * (l + 1);
     m.run.result->spread = (struct ss_spread){
@@ -589,7 +491,7 @@ TEST(one_screen)
 {
     struct made m;
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     struct ss_result *r = m.run.result;
     struct ss_stage_result *few = r->stages, *many = ss_calloc(9, sizeof *many);
     const int nfew = r->nstages;
@@ -631,7 +533,7 @@ TEST(page_of_a_node)
     size_t size = 0;
     struct ss_picture_request request = {.report = open_memstream(&text, &size), .run = &m.run};
 
-    make(&m, COUNT(small), small);
+    make(&m, SMALL);
     CU_ASSERT_EQUAL(ss_pictures_draw(m.run.program, m.run.timeline, SS_ENGINE_NATIVE, &request, NULL), 0);
     fclose(request.report);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, " on 1 node of "));

@@ -229,50 +229,31 @@ TEST(two_ranks)
     ss_program_free(p);
 }
 
-static const char *const common[] = {"--platform",
-                                     "h800",
-                                     "--nodes",
-                                     "2",
-                                     "--model",
-                                     "llama3.1-8b",
-                                     "--bf16",
-                                     "--tp",
-                                     "2",
-                                     "--pp",
-                                     "4",
-                                     "--seq",
-                                     "4096",
-                                     "--mbs",
-                                     "1",
-                                     "--gbs",
-                                     "32",
-                                     "--use-distributed-optimizer",
-                                     "--sequence-parallel"};
-#define NCOMMON (sizeof common / sizeof *common)
-
 /* Runs a job with these words more; the caller frees both. */
-static void run_job(const char *const *words, size_t n, int level, struct ss_scenario **scenario,
-                    struct ss_run *run)
+static void run_job(const char *words, int level, struct ss_scenario **scenario, struct ss_run *run)
 {
+    static char text[512]; /* the scenario has its words */
     const struct ss_run_options options = {.plan = {.level = level}};
-    const char *all[NCOMMON + 10];
+    char *argv[JOB_MAX_ARGS];
     struct ss_error err = {0};
 
-    memcpy(all, common, sizeof common);
-    memcpy(all + NCOMMON, words, n * sizeof *words);
-    CU_ASSERT_EQUAL_FATAL(make_scenario((int)(NCOMMON + n), (char *const *)all, scenario, &err), 0);
+    snprintf(text, sizeof text,
+             "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 2 --pp 4 --seq 4096 --mbs 1 --gbs 32 "
+             "--use-distributed-optimizer --sequence-parallel %s",
+             words);
+    CU_ASSERT_EQUAL_FATAL(make_scenario(split(text, argv), argv, scenario, &err), 0);
     if (ss_run_scenario(*scenario, &options, run, &err))
-        fprintf(stderr, "%s: %s\n", words[n - 1], err.message);
+        fprintf(stderr, "%s: %s\n", words, err.message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run->program);
 }
 
 /* The trace of a job with these words more. */
-static void check_job(const char *const *words, size_t n)
+static void check_job(const char *words)
 {
     struct ss_scenario *scenario = NULL;
     struct ss_run run;
 
-    run_job(words, n, SS_LEVEL_CHUNK, &scenario, &run);
+    run_job(words, SS_LEVEL_CHUNK, &scenario, &run);
     check_trace(run.program, SS_ENGINE_NATIVE);
     check_trace(run.program, SS_ENGINE_SIMGRID);
     ss_run_free(&run);
@@ -282,10 +263,7 @@ static void check_job(const char *const *words, size_t n)
 /* Interleaved, with data-parallel buckets in the background. */
 TEST(job)
 {
-    static const char *const words[] = {"--num-layers-per-virtual-pipeline-stage", "4",
-                                        "--overlap-grad-reduce", "--overlap-param-gather"};
-
-    check_job(words, 4);
+    check_job("--num-layers-per-virtual-pipeline-stage 4 --overlap-grad-reduce --overlap-param-gather");
 }
 
 TEST(every_schedule)
@@ -294,8 +272,9 @@ TEST(every_schedule)
                                         "zb-h2", "zb-v",  "dualpipe",   "dualpipev"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *words[] = {"--schedule", names[i]};
-        check_job(words, 2);
+        char words[64];
+        snprintf(words, sizeof words, "--schedule %s", names[i]);
+        check_job(words);
     }
 }
 
@@ -315,13 +294,13 @@ static void add_kernels(const struct trace *t, int cls, double *part)
 
 /* At layer level the rows of kernels sum to the labels that kernels have, and, where nothing runs beside them, kind by kind to what
  * the answer has of the stage. */
-static void check_kernels(const char *const *words, size_t n, int alone)
+static void check_kernels(const char *words, int alone)
 {
     struct ss_scenario *scenario = NULL;
     struct ss_compute *compute = NULL;
     struct ss_run run;
 
-    run_job(words, n, SS_LEVEL_LAYER, &scenario, &run);
+    run_job(words, SS_LEVEL_LAYER, &scenario, &run);
     struct drawn d = draw(run.program, SS_ENGINE_NATIVE, (struct ss_picture_request){.run = &run}, 1);
     struct trace t = load(&d);
     CU_ASSERT_EQUAL_FATAL(ss_compute_open(&run, &compute, NULL), 0);
@@ -348,34 +327,18 @@ static void check_kernels(const char *const *words, size_t n, int alone)
 
 static bool every; /* kind of job, not two of them */
 
+#define ALONE "--spread 0 --set ss.tp.async_backward=0 " /* no collective holds SMs beside a GEMM */
 TEST(kernels)
 {
-    static const char alone[] = "ss.tp.async_backward=0"; /* no collective holds SMs beside a GEMM */
-    static const char *const full[] = {"--spread",
-                                       "0",
-                                       "--set",
-                                       alone,
-                                       "--recompute-granularity",
-                                       "full",
-                                       "--recompute-method",
-                                       "uniform",
-                                       "--recompute-num-layers",
-                                       "1"};
-    static const char *const buckets[] = {"--spread",
-                                          "0",
-                                          "--num-layers-per-virtual-pipeline-stage",
-                                          "4",
-                                          "--overlap-grad-reduce",
-                                          "--overlap-param-gather"};
-    static const char *const split[] = {"--spread", "0", "--set", alone, "--schedule", "zb-h1"};
-    static const char *const pairs[] = {"--spread", "0", "--set", alone, "--schedule", "dualpipe"};
-
-    check_kernels(buckets, 6, 0);
-    check_kernels(split, 6, 1);
+    check_kernels(
+        "--spread 0 --num-layers-per-virtual-pipeline-stage 4 --overlap-grad-reduce --overlap-param-gather",
+        0);
+    check_kernels(ALONE "--schedule zb-h1", 1);
     if (!every)
         return;
-    check_kernels(full, 10, 1);
-    check_kernels(pairs, 6, 1);
+    check_kernels(ALONE "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+                  1);
+    check_kernels(ALONE "--schedule dualpipe", 1);
 }
 
 /* A slot of several computations is a slice around theirs; the counter ends where it began. */
