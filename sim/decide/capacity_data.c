@@ -91,32 +91,11 @@ int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *er
 
 int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
-    static const char *const keys[] = {"platform",
-                                       "nodes",
-                                       "global_batch",
-                                       "flags",
-                                       "layout",
-                                       "verdict",
-                                       "iterations",
-                                       "days",
-                                       "days_low",
-                                       "days_high",
-                                       "gpu_hours",
-                                       "gpu_hours_low",
-                                       "gpu_hours_high",
-                                       "goodput",
-                                       "energy_kwh",
-                                       "energy_kwh_low",
-                                       "energy_kwh_high",
-                                       "usd",
-                                       "usd_low",
-                                       "usd_high",
-                                       "busy_share",
-                                       "checkpoint_gib",
-                                       "checkpoint_s",
-                                       "checkpoint_interval_s",
-                                       "failure_interval_h",
-                                       NULL};
+    static const char *const keys[] = SS_VALUES(
+        "platform", "nodes", "global_batch", "flags", "layout", "verdict", "iterations", "days", "days_low",
+        "days_high", "gpu_hours", "gpu_hours_low", "gpu_hours_high", "goodput", "energy_kwh",
+        "energy_kwh_low", "energy_kwh_high", "usd", "usd_low", "usd_high", "busy_share", "checkpoint_gib",
+        "checkpoint_s", "checkpoint_interval_s", "failure_interval_h", NULL);
 
     ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
     for (int i = 0; i < c->npoints; i++) {

@@ -70,20 +70,9 @@ static int put_row(const struct ss_capacity *c, int i, FILE *out)
 
 static int put_table(const struct ss_capacity *c, FILE *out)
 {
-    static const char *const heads[] = {"platform",
-                                        "nodes",
-                                        "GPUs",
-                                        "layout",
-                                        "batch",
-                                        "iteration",
-                                        "thousand GPU-hours",
-                                        "days",
-                                        "from",
-                                        "to (90 % of jobs)",
-                                        "goodput %",
-                                        "MWh",
-                                        "million USD",
-                                        "verdict"};
+    static const char *const heads[] =
+        SS_VALUES("platform", "nodes", "GPUs", "layout", "batch", "iteration", "thousand GPU-hours", "days",
+                  "from", "to (90 % of jobs)", "goodput %", "MWh", "million USD", "verdict");
     int rc = SS_OK;
 
     fputs("<div class=\"wide\"><table>\n<thead><tr>", out);

@@ -44,27 +44,18 @@ void ss_sg_init_engine(int quiet_deadlock, int guards, double longest)
 {
     char precision[64];
     snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", fmax(1e-14 * longest, 1e-300));
-    const char *args[] = {
-        "stepsim",
-        quiet_deadlock ? "--log=root.thresh:critical" : "--log=root.thresh:error",
-        "--log=no_loc",
-        "--cfg=network/model:CM02",
-        "--cfg=network/crosstraffic:0",
-        "--cfg=network/TCP-gamma:0",
-        "--cfg=network/latency-factor:0",
-        "--cfg=network/bandwidth-factor:1",
-        "--cfg=network/weight-S:0",
-        precision,
-        "--cfg=maxmin/precision:1e-12",
+    const char *args[] = SS_VALUES(
+        "stepsim", quiet_deadlock ? "--log=root.thresh:critical" : "--log=root.thresh:error", "--log=no_loc",
+        "--cfg=network/model:CM02", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0",
+        "--cfg=network/latency-factor:0", "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0",
+        precision, "--cfg=maxmin/precision:1e-12",
 #if defined(SS_SANITIZED) || defined(__SANITIZE_ADDRESS__)
         "--cfg=contexts/factory:thread",
 #else
         guards ? "--cfg=contexts/stack-size:" NUMBER(SS_SG_STACK_KIB)
                : "--cfg=contexts/stack-size:" NUMBER(SS_SG_OPEN_STACK_KIB),
 #endif
-        guards ? NULL : "--cfg=contexts/guard-size:0",
-        NULL
-    };
+        guards ? NULL : "--cfg=contexts/guard-size:0", NULL);
     int argc = 0;
     while (args[argc])
         argc++;

@@ -221,9 +221,9 @@ static int read_at(const struct ss_log_row *row, const char *line, const char *a
 /* Progress bars of other work than training. */
 static int is_other_bar(const char *line)
 {
-    static const char *const words[] = {"Loading",  "Map",      "Tokeniz", "Saving",  "Generating",
-                                        "Download", "Filter",   "Packing", "Evaluat", "Validat",
-                                        "Sanity",   "Fetching", "Epochs",  "Epoch:"};
+    static const char *const words[] =
+        SS_VALUES("Loading", "Map", "Tokeniz", "Saving", "Generating", "Download", "Filter", "Packing",
+                  "Evaluat", "Validat", "Sanity", "Fetching", "Epochs", "Epoch:");
 
     for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
         if (strstr(line, words[i]))

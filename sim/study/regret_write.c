@@ -136,36 +136,11 @@ static void fill_slice(struct ss_row *to, const struct ss_regret_table *t, int i
 
 int ss_regret_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    static const char *const keys[] = {"table",
-                                       "id",
-                                       "model",
-                                       "part",
-                                       "value",
-                                       "platform",
-                                       "stack",
-                                       "gpus",
-                                       "precision",
-                                       "rows",
-                                       "ran",
-                                       "oom",
-                                       "regret_pct",
-                                       "regret_of_3_pct",
-                                       "pairs",
-                                       "pairs_right",
-                                       "false_fits",
-                                       "false_refusals",
-                                       "chosen",
-                                       "chosen_ms",
-                                       "best_id",
-                                       "best",
-                                       "best_ms",
-                                       "time_n",
-                                       "time_mean_pct",
-                                       "time_median_pct",
-                                       "time_bias_pct",
-                                       "memory_n",
-                                       "memory_median_pct",
-                                       "memory_bias_pct"};
+    static const char *const keys[] = SS_VALUES(
+        "table", "id", "model", "part", "value", "platform", "stack", "gpus", "precision", "rows", "ran",
+        "oom", "regret_pct", "regret_of_3_pct", "pairs", "pairs_right", "false_fits", "false_refusals",
+        "chosen", "chosen_ms", "best_id", "best", "best_ms", "time_n", "time_mean_pct", "time_median_pct",
+        "time_bias_pct", "memory_n", "memory_median_pct", "memory_bias_pct");
     struct ss_regret all;
 
     SS_TRY(ss_regret_make(v, &all, err));

@@ -151,16 +151,9 @@ TEST(by_hand)
     "h800 2 ss.nodes_per_leaf=1 ss.oversubscription=4;--model llama3.1-8b --num-layers 2 --num-experts 64 "  \
     "--moe-router-topk 4 --bf16 --seq 4096 --mbs 1 --ep 16 --gbs 16 --moe-token-dispatcher-type alltoall "
 
-static const char *const loads[] = {"uniform",
-                                    "zipf:0.3",
-                                    "zipf:1",
-                                    "biased:0.5",
-                                    "W1_hot_expert_set",
-                                    "W3_spread_hot_experts",
-                                    "W4_source_ragged",
-                                    "W5_zero_expert_rank",
-                                    "W6_rotating_hotspot",
-                                    "W7_burst"};
+static const char *const loads[] =
+    SS_VALUES("uniform", "zipf:0.3", "zipf:1", "biased:0.5", "W1_hot_expert_set", "W3_spread_hot_experts",
+              "W4_source_ragged", "W5_zero_expert_rank", "W6_rotating_hotspot", "W7_burst");
 
 static struct ss_groups groups_of(struct ss_plan *plan, struct ss_routes *routes)
 {

@@ -140,23 +140,12 @@ static int read_behind(const char *prefix, const char *more, struct ss_nccl_log 
 /* What launchers, shells, containers and loggers write before each line is no part of it. */
 TEST(nccl_prefixes)
 {
-    static const char *const prefixes[] = {"[0]",
-                                           "[0] ",
-                                           "[1,0]<stdout>:",
-                                           "[1,0]<stdout>: ",
-                                           "0: ",
-                                           " 12: ",
-                                           "worker-0: ",
-                                           "10.0.0.1: ",
-                                           "node-7:",
-                                           "[rank0]: ",
-                                           "2025-03-14T10:11:12.123456789Z ",
-                                           "2025-03-14T10:11:12Z stdout F ",
-                                           "(RayWorker pid=4711, ip=10.0.0.2) ",
-                                           "Mar 14 10:11:12 node7 torchrun[4711]: ",
-                                           "2025-03-14 10:11:12.123 | INFO     | bench:run:42 - ",
-                                           "#12 0.534 ",
-                                           "| "};
+    static const char *const prefixes[] = SS_VALUES(
+        "[0]", "[0] ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "0: ", " 12: ", "worker-0: ", "10.0.0.1: ",
+        "node-7:", "[rank0]: ", "2025-03-14T10:11:12.123456789Z ", "2025-03-14T10:11:12Z stdout F ",
+        "(RayWorker pid=4711, ip=10.0.0.2) ",
+        "Mar 14 10:11:12 node7 torchrun[4711]: ", "2025-03-14 10:11:12.123 | INFO     | bench:run:42 - ",
+        "#12 0.534 ", "| ");
 
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         struct ss_nccl_log *log = NULL;

@@ -24,6 +24,11 @@
             return ss_nomem(err);                                                                            \
     } while (0)
 
+/* The initializer {...}, whose values stand several in a line. */
+#define SS_VALUES(...)                                                                                       \
+    {                                                                                                        \
+        __VA_ARGS__                                                                                          \
+    }
 #define SS_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define SS_MIB (1024.0 * 1024.0)
 #define SS_GIB (1024.0 * 1024.0 * 1024.0)
