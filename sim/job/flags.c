@@ -5,14 +5,6 @@
 
 #include "base/base.h"
 
-const char *ss_flag_treatment_name(int treatment)
-{
-    static const char *const names[] = {"own",          "modelled",     "no effect",
-                                        "not modelled", "not modelled", "refused"};
-
-    return treatment >= 0 && treatment < SS_FLAG_TREATMENTS ? names[treatment] : "unknown";
-}
-
 void ss_flag_of_setter(const struct ss_flag_setter *s, struct ss_flag *out)
 {
     ss_copy(out->name, sizeof(out->name), s->name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the slots of a class repeat: their period, and how long it holds. */
 #include "replay/native.h"
-#include "replay/steps.h"
 
 /* By the failure function of Knuth, Morris and Pratt. */
 int ss_slots_period(const struct ss_program_class *c, int from, int n)
@@ -22,21 +21,41 @@ int ss_slots_period(const struct ss_program_class *c, int from, int n)
     return period;
 }
 
+/* A walk over the slots of a class, loops included, without a division a slot. */
+struct walk {
+    const struct ss_program_class *c;
+    int slot, entry; /* among all that run; in c->slots */
+};
+
+static struct walk walk_from(const struct ss_program_class *c, int slot)
+{
+    return (struct walk){c, slot, slot - ss_program_turn(c, slot) * c->loop.length};
+}
+
+static void walk_on(struct walk *s)
+{
+    const struct ss_program_loop *l = &s->c->loop;
+    s->slot++;
+    s->entry++;
+    if (s->entry == l->first + l->length && s->slot < l->first + l->length * (l->more + 1))
+        s->entry = l->first;
+}
+
 /* First slot from `from` on that differs from the one `step` before it. */
 static int same_until(const struct ss_program_class *c, int from, int step)
 {
-    struct ss_steps at = ss_steps_from(c, from), before = ss_steps_from(c, from - step);
+    struct walk at = walk_from(c, from), before = walk_from(c, from - step);
     const struct ss_program_loop *l = &c->loop;
     int in_loop = 0, loop_end = l->first + l->length * (l->more + 1);
     while (at.slot < c->nslots &&
            c->slots[at.entry].template_index == c->slots[before.entry].template_index) {
         in_loop = before.slot >= l->first && at.slot < loop_end ? in_loop + 1 : 0;
-        ss_step(&at);
-        ss_step(&before);
+        walk_on(&at);
+        walk_on(&before);
         /* what holds for one turn holds for all */
         if (l->more > 0 && in_loop >= l->length && at.slot < loop_end) {
-            at = ss_steps_from(c, loop_end);
-            before = ss_steps_from(c, loop_end - step);
+            at = walk_from(c, loop_end);
+            before = walk_from(c, loop_end - step);
         }
     }
     return at.slot;

@@ -36,12 +36,14 @@ static const char head[] =
 
 static void write_page(FILE *out)
 {
+    static const char *const treatments[SS_FLAG_TREATMENTS] = {"own",          "modelled",     "no effect",
+                                                               "not modelled", "not modelled", "refused"};
     struct ss_flag_walk w = {0};
     struct ss_flag f;
 
     fputs(head, out);
     while (ss_flag_next(&w, &f))
-        fprintf(out, "| `%s` | %c | %s | %s |\n", f.name, f.values, ss_flag_treatment_name(f.treatment),
+        fprintf(out, "| `%s` | %c | %s | %s |\n", f.name, f.values, treatments[f.treatment],
                 f.why ? f.why : "");
 }
 

@@ -102,4 +102,3 @@ int ss_flag_nearest(const char *name, char *buf, size_t size);
 /* Applies n values; on failure *why says what is wrong (a text in buf or a static one). */
 int ss_flag_apply(const struct ss_flag_setter *s, struct ss_asked *asked, int n, char *const *values,
                   char *buf, size_t size, const char **why);
-const char *ss_flag_treatment_name(int treatment);
