@@ -3,7 +3,6 @@
 
 #define LOG_MOST ((size_t)64 << 20) /* most bytes of a log on stdin */
 
-/* Reads a log from stdin. */
 static int parse_stdin(struct ss_train_log **log, struct ss_error *err)
 {
     size_t n = 0, cap = 1 << 16, got = 0;

@@ -46,7 +46,6 @@ static int arrange(struct ss_sweep *s, const struct cli_flags *flags, const stru
     return ss_sweep_arrange(s, flags->sweep.sort ? order : NULL, flags->sweep.fits, err);
 }
 
-/* Writes the answer last. */
 static int write_all(const struct ss_sweep *s, const struct cli_flags *flags, struct ss_error *err)
 {
     const struct ss_display view = cli_view(flags);

@@ -183,7 +183,6 @@ static int job_among(int n, char *const *words)
     return 0;
 }
 
-/* Completes the last of the words behind the verb. */
 static void complete_words(struct ask *a, int verb, int n, char *const *words)
 {
     const char *equal = strchr(a->word, '=');

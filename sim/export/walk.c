@@ -78,7 +78,6 @@ static void add_id(struct walker *w, struct ids *list, int64_t id)
         list->id[list->n++] = id;
 }
 
-/* To a list in which each number stands once. */
 static void add_once(struct walker *w, struct ids *list, int64_t id)
 {
     for (size_t i = 0; i < list->n; i++)

@@ -321,7 +321,6 @@ int ss_foreign_request(struct ss_request *request, struct ss_words *own, struct 
     return ss_reading_end(&r);
 }
 
-/* Behind the line at p. */
 static const char *next_line(const char *p, const char *end)
 {
     const char *line = memchr(p, '\n', (size_t)(end - p));

@@ -19,7 +19,6 @@ static void add_machine(struct ss_hf *x, const struct ss_command *c)
         r, "the command runs on one node, the machine that it is typed on; --nodes says another number");
 }
 
-/* Takes the tree over. */
 static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, const struct ss_command *c,
                struct ss_error *err)
 {
@@ -66,7 +65,6 @@ static int has(const char *text, size_t len, const char *word)
     return memmem(text, len, word, strlen(word)) != NULL;
 }
 
-/* Whether a line begins with this name of YAML. */
 static int has_name(const char *text, size_t len, const char *name)
 {
     char key[64];

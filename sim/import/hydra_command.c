@@ -80,7 +80,6 @@ static int not_found(const struct command *c, struct ss_error *err)
                    c->folder ? " nor" : "", file ? "the folder of this file" : "the current folder");
 }
 
-/* Replaces the names of the model by those of the node. */
 static int use_size(struct command *c, struct ss_error *err)
 {
     char path[64];

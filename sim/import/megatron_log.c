@@ -72,7 +72,6 @@ static void write_row(FILE *out, const struct row *row)
     putc('\'', out);
 }
 
-/* Writes the rows on the lines on which they stand. */
 static void write_rows(FILE *out, const char *text, size_t len)
 {
     const char *rows = rows_of(text, len), *end = text + len;

@@ -198,7 +198,6 @@ static int merge(struct ss_tree *tree, const char *text, size_t len, const char 
     return rc;
 }
 
-/* Takes the tree over. */
 static int map(struct ss_request *request, struct ss_tree *tree, const struct ss_command *c,
                struct ss_error *err)
 {

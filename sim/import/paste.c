@@ -252,7 +252,6 @@ static char *line_of(const struct command *c)
     return text;
 }
 
-/* Sets what schedulers set for the first process. */
 static void set_environment(struct ss_shell *s, const struct ss_batch *b)
 {
     static const char *const zeros[] = {"RANK",         "NODE_RANK",    "LOCAL_RANK",

@@ -61,7 +61,6 @@ static int read_tree(struct reading *to, struct ss_tree *tree, const struct ss_f
     return rc ? rc : ss_foreign_request(to->request, NULL, tree, kind, err);
 }
 
-/* Reads a configuration of a framework. */
 static int import_tree(struct reading *to, const char *file, const char *text, size_t len,
                        struct overrides *over, struct ss_error *err)
 {

@@ -60,7 +60,6 @@ static size_t count(char *const *list)
     return n;
 }
 
-/* Replaces the process by the shell that runs the script. */
 static void run_shell(const struct ss_sandbox *box, const char *inside)
 {
     size_t words = count(box->words), variables = count(box->environment);

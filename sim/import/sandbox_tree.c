@@ -59,7 +59,6 @@ static int write_text(struct tree *t, FILE *f, const char *text)
     return ferror(f);
 }
 
-/* A script that everybody may run. */
 static int write_script(struct tree *t, const char *below, const char *name, const char *text)
 {
     FILE *f = fopen(at(t, below, name), "w");
@@ -153,7 +152,6 @@ static int add_scripts(struct tree *t)
     return rc ? rc : write_script(t, "/.stepsim", "start", ss_sandbox_start);
 }
 
-/* The hosts as PBS lists them. */
 static int add_hosts(struct tree *t)
 {
     FILE *f = fopen(at(t, SS_SANDBOX_HOSTS, ""), "w");

@@ -29,7 +29,6 @@ int ss_view_within(const char *path, const char *folder)
     return !strncmp(path, folder, n) && (path[n] == '/' || path[n] == 0);
 }
 
-/* The folder that a path is in. */
 static void parent(const char *path, char out[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');

@@ -47,7 +47,6 @@ static const struct {
     {"Aleph Alpha", "internevo-2023", "", "aleph-alpha-2023-unfused-norm", false},
 };
 
-/* Whether the row has a pipeline, on several nodes. */
 static bool pipes_over_nodes(const struct ss_table_row *r)
 {
     return atoi(ss_table_field(r, "pp")) > 1 && atoi(ss_table_field(r, "nodes")) > 1;
@@ -78,7 +77,6 @@ bool ss_table_splits_unevenly(const struct ss_table_row *r)
     return !strncmp(ss_table_field(r, "framework"), refined[0].framework, strlen(refined[0].framework));
 }
 
-/* Words with blanks between. */
 static int add_words(const struct ss_table_row *r, const char *words, struct ss_request *out)
 {
     char word[64];

@@ -275,7 +275,6 @@ static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
 
 /* ---- the row ---- */
 
-/* Notes what a row leaves open. */
 static void note_assumptions(const struct ss_table_row *r)
 {
     char layout[4096];

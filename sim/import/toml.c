@@ -36,7 +36,6 @@ static int end_line(struct ss_toml *r)
     return SS_OK;
 }
 
-/* Over blanks, comments and ends of lines. */
 static void skip_lines(struct ss_toml *r)
 {
     for (;; r->p++) {

@@ -40,7 +40,6 @@ static int read_code(struct ss_toml *r, int digits)
     return SS_OK;
 }
 
-/* Behind a backslash. */
 static int read_escape(struct ss_toml *r, int many_lines)
 {
     static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\033\"\\";

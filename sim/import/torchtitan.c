@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "import/toml.h"
 
-/* Takes the tree over. */
 static int map(struct ss_request *request, struct ss_tree *tree, const struct ss_words *words,
                const struct ss_command *c, struct ss_error *err)
 {

@@ -48,7 +48,6 @@ static void add_layout(struct ss_titan *x, const struct ss_tree_node *at, int64_
     ss_reading_flag(r, at, "--pipeline-model-parallel-layout", text);
 }
 
-/* Virtual stages of all ranks. */
 static int64_t count_stages(struct ss_titan *x, const struct ss_tree_node *per, int single, int64_t all)
 {
     struct ss_reading *r = &x->r;

@@ -112,7 +112,6 @@ bool ss_tree_is(const struct ss_tree_node *node, const char *text)
     return node && node->kind == SS_TREE_SCALAR && !strcmp(node->text, text);
 }
 
-/* Index in a list. */
 static size_t place_of(const struct ss_tree_node *node)
 {
     size_t i = 0;

@@ -33,7 +33,6 @@ static int fail(struct reader *r, const yaml_mark_t *mark, const char *why)
     return ss_fail(r->err, SS_ERR_INPUT, r->file, (int)mark->line + 1, "%s", why);
 }
 
-/* Reports what libyaml found wrong. */
 static int not_read(struct reader *r)
 {
     const yaml_parser_t *p = &r->parser;

@@ -86,7 +86,6 @@ static int walk_cabinet(struct ss_foreign_reader *r, const struct ss_props *prop
     return rc;
 }
 
-/* Takes every host of a <cluster>, then its router. */
 static int walk_cluster(struct ss_foreign_reader *r, const struct ss_props *outer,
                         const struct ss_xml_node *node, int where)
 {

@@ -5,7 +5,6 @@
 
 #define MAX_BASES 8
 
-/* A zone with the prop ss.base? */
 static bool is_variant(const struct ss_xml_node *root)
 {
     const struct ss_xml_node *zone = ss_zone_of(root);

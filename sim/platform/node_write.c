@@ -28,7 +28,6 @@ static double to_switch(const struct ss_node_facts *f, int gpu)
     return f->nvlink.switched ? ss_nvlink_most(f, gpu) : f->nvlink.link;
 }
 
-/* Are there GPUs that no NVLink joins? */
 static bool needs_pcie(const struct ss_node_facts *f)
 {
     for (int a = 0; a < f->ngpus; a++) {

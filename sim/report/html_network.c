@@ -62,7 +62,6 @@ static const char *kind_of(const struct ss_page *page, const struct ss_link *lin
                                                : ss_link_kind_name(link->kind);
 }
 
-/* Writes at most `most` bytes of a name. */
 static void put_short(FILE *out, const char *name, int most)
 {
     char text[64];

@@ -245,7 +245,6 @@ struct ss_json *ss_json_begin_list(void)
     return begin('[');
 }
 
-/* A value of a whole text. */
 static struct ss_json *whole(const char *text)
 {
     struct ss_json *value = begin(0);

@@ -21,7 +21,6 @@ static int is_among(const char *flags, const char *flag)
     return 0;
 }
 
-/* Returns whether one of the flags of a premise varies. */
 static int varies(const char *varied, const char *flags)
 {
     char name[96];

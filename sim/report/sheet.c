@@ -56,7 +56,6 @@ static double place_node(struct ss_sheet *s, int node, double x)
     return width;
 }
 
-/* Returns the width that a row of switches needs. */
 static double row_width(const struct ss_sheet *s, int level)
 {
     const struct ss_drawing *d = &s->d;
@@ -123,7 +122,6 @@ static int rows_of(const struct ss_sheet *s)
     return rows;
 }
 
-/* Returns the width of all nodes beside each other. */
 static double nodes_width(struct ss_sheet *s)
 {
     double nodes = 0;

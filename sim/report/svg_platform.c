@@ -220,7 +220,6 @@ static void put_count(struct ss_sheet *s, const char *role, int64_t all, int dra
     ss_svg_text(s->out, x, y, "small muted", text);
 }
 
-/* Returns how many columns the key has. */
 static int columns_of(const struct ss_sheet *s)
 {
     return s->width < SS_SHEET_NARROWEST ? 1 : 2;

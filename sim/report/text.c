@@ -350,7 +350,6 @@ static void expect(const struct ss_summary *u, int verbose, FILE *out)
         fprintf(out, "no error band%s: %s\n", memory ? " of the time" : "", u->time_like);
 }
 
-/* Writes how the job was simulated. */
 static void engine(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
 {
     const struct ss_result *r = run->result;

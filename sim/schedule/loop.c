@@ -100,7 +100,6 @@ static int try_loop(const char *name, const struct ss_schedule_params *params, i
     return looped > 0;
 }
 
-/* Whether a loop, slot by slot, is the whole order. */
 static int is_whole(const struct ss_schedule *loop, const struct ss_schedule *whole)
 {
     for (int r = 0; r < whole->stages; r++) {

@@ -25,7 +25,6 @@ struct timing {
     struct ss_cache *cache; /* NULL: spans are not kept */
 };
 
-/* Returns the work in a rank's slots from one to another. */
 static double work_of(const struct timing *t, int lane, int rank, int from, int to)
 {
     double sum = 0;

@@ -61,7 +61,6 @@ static int read_csv(struct ss_action_table *t, const char *text, size_t len)
     return rc;
 }
 
-/* The name of a file without folder and suffix. */
 static void take_name(struct ss_action_table *t, const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');

@@ -39,7 +39,6 @@ static int answer_recall(struct ss_shelf *shelf, const char *path, const struct 
     return reply->body != NULL;
 }
 
-/* Keeps a copy of an answer. */
 static void answer_keep(struct ss_shelf *shelf, const char *path, const struct ss_serve_argument *arguments,
                         int n, const struct ss_serve_reply *reply)
 {

@@ -27,7 +27,6 @@ static void compare(void *ctx, const char *name, const char *description)
         *wanted = NULL;
 }
 
-/* Whether a value of --schedule is a name. */
 static int is_schedule(const char *value)
 {
     const char *wanted = value;
