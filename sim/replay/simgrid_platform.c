@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/leave.h"
 #include "replay/simgrid.h"
 

@@ -2,6 +2,7 @@
 /* Uneven amounts of an exchange: what each link carries, against a matrix worked out by hand. */
 #include <stdlib.h>
 
+#include "base/base.h"
 #include "base/cache.h"
 #include "plan/matrix.h"
 #include "plan/shares.h"

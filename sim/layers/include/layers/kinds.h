@@ -129,6 +129,11 @@ static inline int ss_tower_length(const struct ss_tower *t)
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
+/* Returns 1 when the kind is a transformer layer. */
+static inline int ss_layer_is_pair(int kind)
+{
+    return kind >= SS_LAYER_BORDERS;
+}
 /* Returns 0 for a kind of the language model, for one of an encoder 1 + SS_VISION or SS_AUDIO. */
 static inline int ss_layer_encoder(int kind)
 {
