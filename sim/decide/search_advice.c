@@ -122,14 +122,20 @@ int ss_find_tell_best(struct ss_find_state *x, struct ss_error *err)
 {
     struct ss_scenario_options how = {.asker = x->options->how->asker};
     struct ss_find_result *f = x->space->found;
+    struct ss_find_point held = {0};
     int i = -1, rc = SS_OK;
 
     for (int g = 0; g < f->ngroups && i < 0; g++)
         i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
-    if (!f->npoints)
+    while (!f->npoints && held.group < f->ngroups && !f->groups[held.group].held[0])
+        held.group++;
+    if (held.group == f->ngroups)
         return SS_OK;
-    SS_TRY(open_best(x, &f->points[i >= 0 ? i : 0], err));
+    ss_copy(held.flags, sizeof held.flags, f->groups[held.group].held);
+    SS_TRY(open_best(x, !f->npoints ? &held : &f->points[i >= 0 ? i : 0], err));
     how.like = x->best->scenario;
+    if (i < 0 && x->best->scenario && !x->options->best_only)
+        ss_smallest_find(x->best->scenario, NULL, &f->smallest);
     if (i >= 0)
         rc = ss_warnings_behind(x->base, x->best->words, &how, &f->warnings, err);
     if (i >= 0 && !rc && x->options->axes != SS_FIND_AXES_LAYOUT)

@@ -447,7 +447,8 @@ static int take_bounds(struct ss_find_space *s, const struct ss_find_options *o,
         return 0;
     }
     if (!o->exhaustive && b->least_bytes > ss_platform_card(c->platform)->device_memory) {
-        g->too_large++;
+        if (!g->too_large++)
+            (void)ss_find_leaf_words(s, leaf, g->held, sizeof g->held, NULL);
         return 0;
     }
     if (block && !o->exhaustive)
@@ -481,14 +482,12 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
     }
     if (!rc)
         s->nleaves = kept;
-    if (all && round && !rc) {
-        if (bounds != s->bounds)
-            free(s->bounds);
+    const int keeps = all && round && !rc;
+    if (bounds != s->bounds)
+        free(keeps ? s->bounds : bounds);
+    if (keeps)
         s->bounds = bounds;
-        for (int c = 0; c < s->nclusters; c++)
-            s->clusters[c].bounded = s->clusters[c].switches;
-    } else if (bounds != s->bounds) {
-        free(bounds);
-    }
+    for (int c = 0; keeps && c < s->nclusters; c++)
+        s->clusters[c].bounded = s->clusters[c].switches;
     return rc;
 }

@@ -411,6 +411,15 @@ TEST(fixes)
     CU_ASSERT_FATAL(c->fixes.n >= 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(c->fixes.text[c->fixes.n - 1], "GPUs are the fewest"));
     ss_capacity_free(c);
+    o.layout = SS_CAPACITY_SEARCH; /* whose job has no micro batch of its own */
+    CU_ASSERT_EQUAL_FATAL(
+        plan("--platform h100 --model llama3.1-70b --bf16 --seq 4096 --cp 1 --gbs 64 --nodes 1", &o, &c,
+             &err),
+        0);
+    CU_ASSERT_FATAL(c->fixes.n == 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->fixes.text[0], "16 GPUs are the fewest"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->clusters[0].premises, "bf16, sequence 4096"));
+    ss_capacity_free(c);
 }
 
 /* Two platforms in one plan have what each has alone. */

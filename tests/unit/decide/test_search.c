@@ -491,6 +491,24 @@ static int place_of(const struct ss_find_result *f, const char *flags)
     return -1;
 }
 
+/* A search in which nothing fits tells what its layouts stand on, and how many GPUs would hold the job. */
+TEST(none_fits)
+{
+    struct ss_find_result *f = NULL;
+    struct ss_request r;
+
+    read_text(&r, "--platform h100 --nodes 1 --model llama3.1-70b --bf16 --seq 4096 --gbs 64 --cp 1");
+    const struct ss_scenario_options how = {0};
+    const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE};
+    const struct ss_find_options options = {.how = &how, .run = &run, .workers = {.n = 1}};
+    CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &options, &f, NULL), 0);
+    CU_ASSERT_EQUAL(f->npoints, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(f->premises, "llama3.1-70b, bf16, sequence 4096"));
+    CU_ASSERT_EQUAL(f->smallest.gpus, 16);
+    ss_find_free(f);
+    ss_request_free(&r);
+}
+
 /* A search that wants layouts faster than a time leaves most out without a bound of their own. It finds the best all the same, and all that
  * are not told apart from it, and counts as many legal ones. */
 TEST(left_out)

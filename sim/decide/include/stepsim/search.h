@@ -112,6 +112,7 @@ struct ss_find_group {
     int64_t refused; /* layouts that the framework refuses, or that are not modelled */
     int64_t
         too_large; /* layouts whose weights, gradients and states alone do not fit; they are not predicted */
+    char held[SS_FIND_FLAGS]; /* words of the first of these; "": none */
     int64_t bounded; /* layouts that a bound rules out as the best or on the front; they are not predicted */
     int64_t predicted; /* all other layouts */
     int best;          /* index of the fastest point that surely fits; -1: none */
@@ -139,6 +140,8 @@ struct ss_find_result {
     /* of the best layout in the first group that has one; made as by ss_warnings_behind */
     struct ss_notes warnings;
     char premises[512]; /* what all layouts stand on, told above the table */
+    struct ss_smallest
+        smallest; /* the fewest GPUs that hold the job; gpus 0: a layout fits, or none was found */
     /* what helps the best layout of that group beside its layout; NULL: nobody asked */
     struct ss_explanation *advice;
     int64_t replays; /* layouts that were predicted, also those that the bounds ruled out afterwards */
