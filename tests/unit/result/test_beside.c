@@ -24,7 +24,7 @@ struct made {
 static void make(const char *line, struct made *m)
 {
     const struct ss_run_options blind = {
-        .engine = SS_ENGINE_NATIVE, .brief = 1, .unchecked = 1, .level_choice = SS_LEVEL_BLIND};
+        .engine = SS_ENGINE_NATIVE, .unchecked = 1, .level_choice = SS_LEVEL_BLIND};
     const struct ss_plan_options flows = {.level = SS_LEVEL_FLOW};
     char *text = strdup(line), *argv[JOB_MAX_ARGS];
     struct ss_error err = {0};
