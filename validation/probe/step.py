@@ -130,6 +130,8 @@ def flags_of(c):
         words.append("--set ss.fused.elementwise=%d" % (c.mode == "compiled"))
     if c.mode == "graphed":
         words.append("--cuda-graph-impl full_iteration")
+    if torchtitan and c.attention == "fused":  # which the probe asks of PyTorch; torchtitan itself did not yet
+        words.append("--set ss.attention.offered=2")
     return " ".join(words)
 
 
