@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stepsim/stepsim.h"
+
 #define MAX_WORDS 64
 
 static const struct {
