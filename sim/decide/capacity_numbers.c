@@ -11,6 +11,8 @@
 #define ABSURD 100       /* times what the peak asks for */
 #define MOST_TOKENS 1e15 /* of a training; all text there is holds fewer */
 #define LIKELY_TOKENS 1e14
+#define MOST_USD 1e14 /* the world's product of a year */
+#define MOST_DAYS 36525.0
 
 static int wrong_nodes(const char *value, struct ss_error *err)
 {
@@ -210,25 +212,22 @@ int ss_capacity_first_row(const struct ss_capacity *c, int cluster, const struct
 
 /* ---- absurd amounts ---- */
 
+/* Returns the amount, divided by 1000 until it is no more than `most`. */
+static double likely(double amount, double most)
+{
+    while (amount > most)
+        amount /= 1000;
+    return amount;
+}
+
 static int few_tokens(double tokens, double batch, struct ss_error *err)
 {
+    double meant = likely(tokens, 999);
     char a[32], b[32];
 
     return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                    "%s tokens are fewer than one batch has, %s" SS_HINT "did you mean --tokens %gB or %gT?",
-                   ss_report_count(tokens, a, sizeof a), ss_report_count(batch, b, sizeof b), tokens,
-                   tokens >= 1000 ? tokens / 1000 : tokens);
-}
-
-static int many_tokens(double tokens, struct ss_error *err)
-{
-    double meant = tokens;
-
-    while (meant > LIKELY_TOKENS)
-        meant /= 1000;
-    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
-                   "%g tokens are more than there are" SS_HINT "did you mean --tokens %gT?", tokens,
-                   meant / 1e12);
+                   ss_report_count(tokens, a, sizeof a), ss_report_count(batch, b, sizeof b), meant, meant);
 }
 
 /* Writes the amount with the smallest letter that makes it enough. */
@@ -251,7 +250,9 @@ int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, 
     if (c->tokens < batch_tokens)
         return few_tokens(c->tokens, batch_tokens, err);
     if (c->tokens > MOST_TOKENS)
-        return many_tokens(c->tokens, err);
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "%g tokens are more than there are" SS_HINT "did you mean --tokens %gT?", c->tokens,
+                       likely(c->tokens, LIKELY_TOKENS) / 1e12);
     for (int i = 0; i < c->nclusters; i++)
         least_usd = fmin(least_usd, c->clusters[i].least_gpu_s / 3600 * c->clusters[i].price);
     if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd)
@@ -260,9 +261,17 @@ int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, 
             "--budget %g USD is too little: the training costs %s USD even at the peak of the cards" SS_HINT
             "did you mean --budget %s?",
             c->budget_usd, ss_report_count(least_usd, a, sizeof a), enough(c->budget_usd, least_usd, b));
+    if (c->budget_usd > MOST_USD)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--budget %g USD is more than there is" SS_HINT "did you mean --budget %gM?",
+                       c->budget_usd, likely(c->budget_usd, MOST_USD / 1000) / 1e6);
     if (c->deadline_s > 0 && c->deadline_s <= 60)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "--deadline %gs is too early for any training" SS_HINT "did you mean --deadline %gd?",
-                       c->deadline_s, c->deadline_s);
+                       c->deadline_s, fmax(c->deadline_s, 1));
+    if (c->deadline_s > MOST_DAYS * 86400)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                       "--deadline %gd is more than a century" SS_HINT "did you mean --deadline %gd?",
+                       c->deadline_s / 86400, likely(c->deadline_s / 86400, 1000));
     return SS_OK;
 }

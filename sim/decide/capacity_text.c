@@ -84,16 +84,26 @@ static void write_nodes(const struct ss_capacity *c, const struct ss_capacity_po
         fprintf(out, " in %d rack%s", (p->nodes + rack - 1) / rack, p->nodes > rack ? "s" : "");
 }
 
-/* Writes the point nearest to a deadline or budget that no number of nodes meets. */
+/* Returns whether a point of the cluster holds the job, and in time where `late` is 0. */
+static int is_near(const struct ss_capacity *c, const struct ss_capacity_point *p, int cluster, int late)
+{
+    return p->cluster == cluster && ss_capacity_holds(p) && (late || p->time_s.value <= c->deadline_s);
+}
+
+/* Writes the point nearest to a deadline or budget that no number of nodes meets: the cheapest of those in time, else the fastest. */
 static void write_nearest(const struct ss_capacity *c, int cluster, FILE *out)
 {
     const struct ss_capacity_point *best = NULL;
+    int late = 1;
 
+    for (int i = 0; i < c->npoints; i++)
+        late &= !is_near(c, &c->points[i], cluster, 0);
+    int cheapest = !late || !(c->deadline_s > 0);
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *p = &c->points[i];
-        double value = c->deadline_s > 0 ? p->time_s.value : p->usd.value;
-        double least = !best ? INFINITY : c->deadline_s > 0 ? best->time_s.value : best->usd.value;
-        if (p->cluster == cluster && ss_capacity_holds(p) && value < least)
+        double value = cheapest ? p->usd.value : p->time_s.value;
+        double least = !best ? INFINITY : cheapest ? best->usd.value : best->time_s.value;
+        if (is_near(c, p, cluster, late) && value < least)
             best = p;
     }
     if (!best)
@@ -101,12 +111,12 @@ static void write_nearest(const struct ss_capacity *c, int cluster, FILE *out)
     if (is_one(c, cluster)) {
         fputs("The job takes ", out);
     } else {
-        fprintf(out, "The %s, ", c->deadline_s > 0 ? "fastest" : "cheapest");
+        fprintf(out, "The %s, ", !cheapest ? "fastest" : late ? "cheapest" : "cheapest in time");
         write_nodes(c, best, out);
         fputs(": ", out);
     }
     write_cost(best, out);
-    int by_rows = 0, nodes = c->deadline_s > 0 ? ss_capacity_trend(c, best, &by_rows) : 0;
+    int by_rows = 0, nodes = cheapest ? 0 : ss_capacity_trend(c, best, &by_rows);
     if (nodes > c->clusters[cluster].most_nodes)
         fprintf(out, "%s at least %d nodes would keep the deadline.\n",
                 by_rows ? "By the trend of the rows" : "In proportion", nodes);
@@ -119,6 +129,8 @@ static const char *limits(const struct ss_capacity *c, char buf[96])
 
     if (c->deadline_s >= 86400)
         snprintf(time, sizeof time, "%g day%s", c->deadline_s / 86400, c->deadline_s > 86400 ? "s" : "");
+    else if (c->deadline_s >= 3600)
+        snprintf(time, sizeof time, "%g h", c->deadline_s / 3600);
     else if (c->deadline_s > 0)
         ss_text_time(c->deadline_s, time, sizeof time);
     if (c->budget_usd > 0)

@@ -188,6 +188,20 @@ TEST(list)
             "The fastest, 32 nodes: 111 GPU-hours, 3.00 days (1.50 to 6.00)\n"
             "By the trend of the rows at least 143 nodes would keep the deadline.\n");
     begin_plan(1);
+    made.cluster[0].price = 2;
+    add(0, 8, 10, 100);
+    add(0, 16, 5, 110);
+    add(0, 32, 3, 111);
+    made.c.budget_usd = 1e6;
+    made.c.deadline_s = DAY / 2; /* 6 to the power log 2 / log (5 / 3) times 32 is 363.9 */
+    ANSWERS("No number of nodes here is within 12 h and 1.00 M USD.\n"
+            "The fastest, 32 nodes: 111 GPU-hours, 3.00 days (1.50 to 6.00), 222 USD\n"
+            "By the trend of the rows at least 364 nodes would keep the deadline.\n");
+    made.c.budget_usd = 50;
+    made.c.deadline_s = 7 * DAY;
+    ANSWERS("No number of nodes here is within 7 days and 50.0 USD.\n"
+            "The cheapest in time, 16 nodes: 110 GPU-hours, 5.00 days (2.50 to 10.0), 220 USD\n");
+    begin_plan(1);
     add(0, 4, 0, 0);
     add(0, 8, 10, 100);
     ANSWERS(
