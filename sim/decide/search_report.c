@@ -294,9 +294,7 @@ static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error
            SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
            SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),
            SS_KEY("points", SS_LIST(point_object, f->points, f->npoints)),
-           SS_KEY_IF(f->smallest.gpus, "smallest",
-                     SS_OBJECT(SS_SAME(&f->smallest, gpus), SS_SAME(&f->smallest, flags),
-                               SS_KEY("static_mib", f->smallest.bytes / SS_MIB))),
+           SS_KEY_IF(f->smallest.gpus, "smallest", ss_json_smallest(&f->smallest)),
            SS_KEY_IF(f->advice, "advice", f->advice ? ss_advice_array(f->advice) : NULL),
            SS_KEY_IF(f->advice, "together", f->advice ? ss_advice_together(f->advice) : NULL),
            SS_KEY("warnings", ss_json_notes(&f->warnings)));

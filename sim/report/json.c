@@ -124,7 +124,7 @@ static struct ss_json *fixes_array(const struct ss_report_options *opt, double i
     return array;
 }
 
-static struct ss_json *smallest_object(const struct ss_smallest *s)
+struct ss_json *ss_json_smallest(const struct ss_smallest *s)
 {
     return s->gpus ? SS_OBJECT(SS_SAME(s, gpus), SS_SAME(s, flags), SS_KEY("static_mib", s->bytes / SS_MIB))
                    : ss_json_null();
@@ -197,7 +197,7 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     add_rates(o, &run->summary, opt);
     SS_PUT(o, SS_KEY("memory", ss_json_memory(run, opt)),
            SS_KEY_IF(!r->fits, "fixes", fixes_array(opt, ss_report_undisturbed_s(r))),
-           SS_KEY_IF(!r->fits && opt->smallest, "smallest", smallest_object(opt->smallest)));
+           SS_KEY_IF(!r->fits && opt->smallest, "smallest", ss_json_smallest(opt->smallest)));
     if (ss_report_shows_load(run->plan))
         ss_json_add_load(o, run->plan);
     ss_json_add_packing(o, run->plan);

@@ -128,7 +128,7 @@ struct ss_find_rule {
     int64_t n;         /* layouts that it refused, each counted once */
     char flags[256];   /* flags that it blames */
     char example[320]; /* its message for the first layout that it refused */
-    char hint[160];    /* what to do about that; "": nothing is known */
+    char hint[512];    /* what to do about that; "": nothing is known */
 };
 
 struct ss_find_result {
@@ -140,8 +140,8 @@ struct ss_find_result {
     /* of the best layout in the first group that has one; made as by ss_warnings_behind */
     struct ss_notes warnings;
     char premises[512]; /* what all layouts stand on, told above the table */
-    struct ss_smallest
-        smallest; /* the fewest GPUs that hold the job; gpus 0: a layout fits, or none was found */
+    /* the fewest GPUs that hold the job; gpus 0: a layout fits, or none was found */
+    struct ss_smallest smallest;
     /* what helps the best layout of that group beside its layout; NULL: nobody asked */
     struct ss_explanation *advice;
     int64_t replays; /* layouts that were predicted, also those that the bounds ruled out afterwards */

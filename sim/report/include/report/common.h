@@ -79,6 +79,8 @@ void ss_json_metrics(struct ss_json *object, int place, const struct ss_summary 
 struct ss_json *ss_json_document(const char *command);
 /* Returns what the kernels of a run compute; run.compute must not be NULL. */
 struct ss_json *ss_json_compute(const struct ss_run *run);
+/* The fewest GPUs that hold a job; null: none were found. */
+struct ss_json *ss_json_smallest(const struct ss_smallest *s);
 struct ss_json *ss_json_notes(const struct ss_notes *notes);
 /* Adds "packing" if the job packs sequences. */
 void ss_json_add_packing(struct ss_json *to, const struct ss_plan *plan);
