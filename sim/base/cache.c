@@ -8,7 +8,8 @@
 
 enum { CHAINS = 1024, MOST_BYTES = 64 << 20 }; /* CHAINS: at first */
 
-/* Memory of this process and of those forked from it, at one address in all of them. What is told stays as long as the memory does. */
+/* Memory of this process and of those forked from it, at one address in all of them. What is told stays as
+ * long as the memory does. */
 enum { PLACES = 1 << 16, LOOKS = 32 };
 enum { FREE, CLAIMED, TOLD }; /* claimed: by a process that writes, or that has died at it */
 struct shared {

@@ -35,8 +35,8 @@ static int is_kept(const struct ss_plan_builder *b)
 }
 
 /* Mixes in what is read of the machine: its props, but for those of kernels alone, and what collectives make of them. Groups ask of the
- * stack only whether its NCCL has PAT (mix_pat); a dispatcher's rates decide nothing before costs. A
- * platform with routes one by one is known by its address. */
+ * stack only whether its NCCL has PAT (mix_pat); a dispatcher's rates decide nothing before costs. A platform
+ * with routes one by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;

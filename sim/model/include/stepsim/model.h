@@ -23,8 +23,8 @@ enum ss_position {
 /* Norms of dt, B and C of Mamba-1: none, with weights (Jamba), without (Falcon-Mamba). */
 enum ss_mamba_norms { SS_MAMBA_NO_NORMS, SS_MAMBA_NORMS, SS_MAMBA_PLAIN_NORMS };
 /* Norms of queries and keys: none, of each head, of all heads at once (OLMo 2), of each head without
- * weights (Llama 4), or of each head with weights of its own and no bias (StableLM). In latent attention any other value than none means norms of the compressed queries and
- * of the compressed keys and values. */
+ * weights (Llama 4), or of each head with weights of its own and no bias (StableLM). In latent attention any
+ * other value than none means norms of the compressed queries and of the compressed keys and values. */
 enum ss_qk_norm { SS_QK_NORM_NONE, SS_QK_NORM_HEAD, SS_QK_NORM_WIDTH, SS_QK_NORM_PLAIN, SS_QK_NORM_UNBIASED };
 /* Whether attention and MLP run side by side: each behind its own norm (GPT-NeoX), or both behind one (Phi-2,
  * Falcon). */

@@ -81,7 +81,8 @@ struct ss_plan_bounds {
 };
 /* Finds the bounds of a finished job. Where its layers are equal they hold for one chunk a rank, and so for any number of
  * chunks, unless `exact` is 1: then they are those of its chunks, each with what it has, also beside each other, as where layers
- * differ. exact -1: what layers take is found alone, at a part of the cost. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of ss_plan_options does. */
+ * differ. exact -1: what layers take is found alone, at a part of the cost. Errors: those of ss_plan_build.
+ * `cache`, which may be NULL, keeps groups, as that of ss_plan_options does. */
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
                         const struct ss_platform *platform, int exact, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err);
