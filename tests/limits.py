@@ -234,7 +234,7 @@ def left_behind(place):
     """Processes that outlive a command are ours here: there are none."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
     for name in "simgrid", "sweep":
-        got = place.run([*TELL[name], "--engine", "simgrid", *(["--workers", "2"] if name == "sweep" else [])])
+        got = place.run([*TELL[name], *(["--engine", "simgrid", "--workers", "2"] if name == "sweep" else [])])
         try:
             left = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:

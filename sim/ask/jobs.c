@@ -203,6 +203,7 @@ static int predict(void *ctx, int i, const char *name, int n, char *const *words
     struct ss_ask a;
     int rc = ss_ask_init(&a, SS_ASK_COMPARE, &why);
 
+    a.options.behind = 1;
     SS_THEN(rc, ss_ask_read(&a, n, words, &why));
     SS_THEN(rc, ss_ask_scenario(&a, &why));
     struct ss_run_options options = a.options.how.options;

@@ -59,43 +59,26 @@ static const struct ss_option *find(const struct ss_ask *a, const char *word)
                : NULL;
 }
 
-/* Reads the option `o` at words[0] of n; *used: words that it takes. */
-static int take(struct ss_ask *a, const struct ss_option *o, int n, char *const *words, int *used,
-                struct ss_error *err)
-{
-    const char *equal = strchr(words[0], '=');
-    unsigned char *given = &a->given[o - options];
-
-    if (!o->value && equal)
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s takes no value", o->name);
-    if (o->value && !equal && n < 2)
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s needs a value", o->name);
-    if (o->several == SS_OPTION_ONCE && *given)
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", o->name);
-    *used = 1 + (o->value && !equal);
-    *given = 1;
-    return ss_option_read(o, &a->options, !o->value ? "" : equal ? equal + 1 : words[1], err);
-}
-
 static int check(const struct ss_ask *a, struct ss_error *err)
 {
     return ss_options_check(options, SS_ARRAY_LEN(options), (uint64_t)a->command, a->given, err);
 }
 
-/* As take, of the words of a request at index i. Options of an earlier result count for nothing where they are given anew. */
+/* Takes the option at index i of the request; *used: its words. Options of an earlier result count for nothing where they are given anew. */
 static int take_of_job(struct ss_ask *a, const struct ss_option *o, size_t i, int *used, struct ss_error *err)
 {
     const struct ss_request_word *word = &a->request.word[i];
     const struct ss_request_place *place = &a->request.place[word->place];
     char *words[2] = {word->text, NULL};
-    int n = 1, rc = SS_OK;
+    int n = 1;
 
     if (i + 1 < a->request.n && word[1].place == word->place)
         words[n++] = word[1].text;
     *used = 1 + (o->value && !strchr(word->text, '=') && n > 1);
-    if (place->how && o->several != SS_OPTION_ALL && a->given[o - options])
+    unsigned char *given = &a->given[o - options];
+    if (place->how && !o->repeats && *given)
         return SS_OK;
-    rc = take(a, o, n, words, used, err);
+    int taken = ss_option_take(o, &a->options, given, word->place, n, words, err), rc = taken < 0 ? taken : 0;
     if (rc && err && !err->file[0] && place->file) {
         ss_copy(err->file, sizeof err->file, place->file);
         err->line = word->line;
@@ -135,12 +118,13 @@ int ss_ask_operands(struct ss_ask *a, struct ss_error *err)
 
     for (int i = 0; i < a->n;) {
         const struct ss_option *o = find(a, a->words[i]);
-        int used = 1;
-        if (o)
-            SS_TRY(take(a, o, a->n - i, a->words + i, &used, err));
-        else if (a->words[i][0] == '-')
+        int used =
+            o ? ss_option_take(o, &a->options, &a->given[o - options], 0, a->n - i, a->words + i, err) : 1;
+        if (used < 0)
+            return used;
+        if (!o && a->words[i][0] == '-')
             return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown option %.60s", a->words[i]);
-        else
+        if (!o)
             a->words[left++] = a->words[i];
         i += used;
     }

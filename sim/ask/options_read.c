@@ -124,6 +124,23 @@ int ss_option_read(const struct ss_option *o, void *values, const char *value, s
     return SS_ERR_USAGE;
 }
 
+int ss_option_take(const struct ss_option *o, struct ss_options *values, unsigned char *given, int place,
+                   int n, char *const *words, struct ss_error *err)
+{
+    const char *equal = strchr(words[0], '=');
+    const unsigned char here = (unsigned char)(place < UCHAR_MAX ? place + 1 : UCHAR_MAX);
+
+    if (!o->value && equal)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s takes no value", o->name);
+    if (o->value && !equal && n < 2)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s needs a value", o->name);
+    if (o->value && !o->repeats && *given == here && !values->behind)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", o->name);
+    *given = here;
+    SS_TRY(ss_option_read(o, values, !o->value ? "" : equal ? equal + 1 : words[1], err));
+    return 1 + (o->value && !equal);
+}
+
 /* ---- what options demand of each other ---- */
 
 const struct ss_option *ss_option_find(const struct ss_option *rows, size_t n, uint64_t verbs,

@@ -79,6 +79,7 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
     struct ss_run run = {0};
 
     cli_flags_init(&flags, CLI_COMPARE);
+    flags.options.behind = 1;
     int rc = cli_inputs_load(&flags.in, &flags, argc, argv, &why);
     SS_THEN(rc, ss_run_words_finish(&flags.options.how, flags.in.scenario, cli_files(), &why));
     flags.options.how.options.bands = c->flags->bands;

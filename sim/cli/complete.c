@@ -296,8 +296,6 @@ void cli_options_write(FILE *out)
         [SS_OPTION_NUMBER] = "number", [SS_OPTION_CHOICE] = "choice", [SS_OPTION_PATH] = "file",
         [SS_OPTION_NEW_FILE] = "file", [SS_OPTION_TEXT] = "text",     [SS_OPTION_EACH] = "text",
         [SS_OPTION_CALL] = "form"};
-    static const char *const several[] = {
-        [SS_OPTION_LAST] = "last", [SS_OPTION_ONCE] = "once", [SS_OPTION_ALL] = "all"};
     const struct ss_option *o;
     char words[96];
 
@@ -308,6 +306,6 @@ void cli_options_write(FILE *out)
                 fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cli_verb_command(v),
                         *cli_verb_name(v) ? cli_verb_name(v) : "-", cli_verb_has_job(v) ? "job" : "-",
                         o->name, o->alias ? o->alias : "-", value ? value : "-", kinds[o->kind],
-                        several[o->several]);
+                        o->repeats || !o->value ? "all" : "once");
         }
 }

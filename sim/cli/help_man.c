@@ -146,15 +146,15 @@ static void program_page(FILE *out)
                                       "described in Megatron-LM's own flags, the model by a Hugging Face "
                                       "config.json, the cluster by a SimGrid "
                                       "platform XML.";
-    static const char conventions[] = "An option and its value are two words or one with = between: --engine "
-                                      "native, --engine=native. A command takes "
-                                      "the options of its page and refuses all others with status 2, as it "
-                                      "does a value that cannot be read.\n"
-                                      "Of an option that is given twice the later one counts, and one on the "
-                                      "command line rather than one in a --job "
-                                      "file. Options that name files, measurements or schedules may be given "
-                                      "once; of --set, --vary, --straggler, "
-                                      "--slow-link, --rows and --prop all count.";
+    static const char conventions[] =
+        "An option and its value are two words or one with = between: --engine "
+        "native, --engine=native. A command takes "
+        "the options of its page and refuses all others with status 2, as it "
+        "does a value that cannot be read.\n"
+        "A flag of a job that is given twice counts as it stands last, as in "
+        "Megatron-LM; an option of a command is given once. Of "
+        "--set, --vary, --with, --straggler, --slow-link, --rows and --prop all count. "
+        "What the command line says counts rather than what a --job file says.";
     const struct cli_command *c;
 
     title(out, NULL, "predict the time and memory of one LLM training iteration on a GPU cluster");

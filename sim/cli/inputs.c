@@ -31,7 +31,7 @@ static int is_superfluous(const struct ss_request *r, size_t i, const struct cli
 
     any = o ? o : cli_option_named(r->word[i].text);
     *span = any && any->value && i + 1 < r->n && r->word[i + 1].place == r->word[i].place ? 2 : 1;
-    return any && (!o || (o->several != SS_OPTION_ALL && cli_given(flags, o->name)));
+    return any && (!o || (!o->repeats && cli_given(flags, o->name)));
 }
 
 /* Takes the option at word i. *used gets its number of words, 0 if it is a flag of the job. */
@@ -50,7 +50,7 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
     *used = o && o->writes && !cli_option_is_jobs(o, n > 1 ? words[1] : NULL)
                 ? cli_usage(err, "give it on the command line", "%s in a file: a job names no file to write",
                             o->name)
-                : cli_option_take(flags, n, words, err);
+                : cli_option_take(flags, r->word[i].place, n, words, err);
     if (*used < 0 && !err->file[0] && place->file) {
         snprintf(err->file, sizeof err->file, "%s", place->file);
         err->line = r->word[i].line;

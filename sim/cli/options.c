@@ -146,7 +146,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
     return cli_usage(err, hint, "unknown option %s", word);
 }
 
-int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err)
+int cli_option_take(struct cli_flags *flags, int place, int n, char *const *words, struct ss_error *err)
 {
     const char *equal = strchr(words[0], '=');
     size_t length = equal ? (size_t)(equal - words[0]) : strlen(words[0]);
@@ -162,15 +162,7 @@ int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct s
     }
     if (!o || cli_option_is_jobs(o, value))
         return cli_verb_has_job(flags->verb) && ss_flag_known(word) ? 0 : refuse(flags, word, err);
-    if (!o->value && equal)
-        return cli_usage(err, "", "%s takes no value", o->name);
-    if (o->value && !equal && n < 2)
-        return cli_usage(err, "", "%s needs a value", o->name);
-    if (o->several == SS_OPTION_ONCE && flags->given[row_of(o)])
-        return cli_usage(err, "leave one out", "%s is given twice", o->name);
-    int rc = ss_option_read(o, flags, !o->value ? "" : equal ? equal + 1 : words[1], err);
-    flags->given[row_of(o)] = 1;
-    return rc ? rc : o->value && !equal ? 2 : 1;
+    return ss_option_take(o, &flags->options, &flags->given[row_of(o)], place, n, words, err);
 }
 
 int cli_options_check(const struct cli_flags *flags, struct ss_error *err)
@@ -188,7 +180,7 @@ int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_
             argv[(*n)++] = argv[i++];
             continue;
         }
-        int taken = cli_option_take(flags, argc - i, argv + i, err);
+        int taken = cli_option_take(flags, 0, argc - i, argv + i, err);
         if (taken < 0)
             return taken;
         if (taken == 0)

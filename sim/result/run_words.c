@@ -95,8 +95,6 @@ static int read_slow_link(struct ss_run_words *how, const struct row *row, const
 static int read_placement(struct ss_run_words *how, const struct row *row, const char *value,
                           struct ss_error *err)
 {
-    if (how->placement[0])
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", row->name);
     if (!value[0])
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s: the name is empty" SS_HINT "give the name of a file",
                        row->name);

@@ -119,22 +119,31 @@ static void ask(const char *what, const struct row *verb, const char *option, co
             driver_text(2, a.leaked ? a.nerr + 4096 : a.nerr));
 }
 
-/* A value that the first of two options may have: a text is read at once where it is a figure. */
-static char *value_of(const char *option)
+/* A value that the first of two options may have. */
+static const char *value_of(const struct row *own)
 {
-    static char *const figures[][2] = {{"--memory", "71GiB"},
-                                       {"--mfu", "41%"},
-                                       {"--tflops", "411"},
-                                       {"--tokens-per-second", "56000"},
-                                       {"--samples-per-second", "12.5"},
-                                       {"--tokens", "1T"},
-                                       {"--deadline", "54d"},
-                                       {"--budget", "5e6"}};
+    static const char *const figures[][2] = {{"--cap", "71GiB"},
+                                             {"--jitter", "0.1"},
+                                             {"--nic", "400Gbps"},
+                                             {"--nvlink", "450GBps"},
+                                             {"--price", "2USD/h"},
+                                             {"--width", "600"},
+                                             {"--window", "0s:1s"},
+                                             {"--memory", "71GiB"},
+                                             {"--mfu", "41%"},
+                                             {"--tflops", "411"},
+                                             {"--tokens-per-second", "56000"},
+                                             {"--samples-per-second", "12.5"},
+                                             {"--tokens", "1T"},
+                                             {"--deadline", "54d"},
+                                             {"--budget", "5e6"}};
 
+    if (!strcmp(own->cell[VALUE], "X") && !strcmp(own->cell[OPTION], "--cap"))
+        return "1.5";
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        if (!strcmp(option, figures[i][0]))
+        if (!strcmp(own->cell[OPTION], figures[i][0]))
             return figures[i][1];
-    return "a.svg";
+    return strcmp(own->cell[KIND], "number") && strcmp(own->cell[KIND], "form") ? "a.svg" : "1";
 }
 
 /* Misuse of an option that the verb has. */
@@ -157,7 +166,9 @@ static void misuse(const struct row *verb, const struct row *own)
     if (strcmp(own->cell[SEVERAL], "once"))
         return;
     snprintf(again, sizeof again, "%s is given twice", option);
-    char *value = value_of(option);
+    char value[MOST_TEXT];
+    const char *choices = strcmp(own->cell[KIND], "choice") ? value_of(own) : own->cell[VALUE];
+    snprintf(value, sizeof value, "%.*s", (int)strcspn(choices, "|"), choices);
     ask("given twice", verb, option, again, (char *[4]){option, value, option, value});
 }
 

@@ -36,10 +36,6 @@ struct ss_texts {
     char **text;
 };
 
-/* What happens when an option is given more than once: the last one counts, the second one is refused, or all
- * count. */
-enum ss_option_several { SS_OPTION_LAST, SS_OPTION_ONCE, SS_OPTION_ALL };
-
 /* What goes to the file that an option names: nothing, the answer (otherwise on stdout), or something
  * else. */
 enum ss_option_writes { SS_OPTION_READS, SS_OPTION_ANSWER, SS_OPTION_BESIDE };
@@ -49,7 +45,7 @@ struct ss_option {
     const char *value;        /* placeholder, "FILE"; for a choice its name, "engine"; NULL: it has none */
     uint64_t verbs;           /* a bit for each that has it */
     int kind;                 /* enum ss_option_kind */
-    int several;              /* enum ss_option_several */
+    int repeats;              /* 1: all its values count; 0: a second one in the same place is refused */
     int how;                  /* 1: the option says how a job is simulated, so a result keeps it */
     int writes;               /* enum ss_option_writes */
     int rare;                 /* 1: "--help all" has it, the short help does not */
@@ -79,6 +75,7 @@ struct ss_options {
     int axes, exhaustive, unconfirmed;   /* of search */
     int coverage, regret;                /* of validate */
     double spread;                       /* --spread for all rows; < 0: not given */
+    int behind; /* 1: words that others beat stand in the same place, as those of all sides before those of --with */
 };
 /* Sets the values that hold where no option is given. */
 void ss_options_init(struct ss_options *o);
@@ -87,6 +84,11 @@ void ss_options_free(void *values, const struct ss_option *rows, size_t n);
 
 /* Reads the value of an option ("" where it has none) to its offset in `values`. Error: SS_ERR_USAGE, SS_ERR_NOMEM. */
 int ss_option_read(const struct ss_option *o, void *values, const char *value, struct ss_error *err);
+/* Reads the option at words[0] of n, "--name=value" or "--name value", of a request's place or place 0, and raises *given, which the
+ * row alone has. A value of a later place takes the place of an earlier one. Returns how many words it took. Error: SS_ERR_USAGE,
+ * SS_ERR_NOMEM. */
+int ss_option_take(const struct ss_option *o, struct ss_options *values, unsigned char *given, int place,
+                   int n, char *const *words, struct ss_error *err);
 /* Returns the row of a name or alias for one of the verbs; NULL: none. */
 const struct ss_option *ss_option_find(const struct ss_option *rows, size_t n, uint64_t verbs,
                                        const char *name);

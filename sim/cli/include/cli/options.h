@@ -71,9 +71,9 @@ const struct ss_option *cli_option_named(const char *name);
 int cli_option_is_jobs(const struct ss_option *o, const char *value);
 /* Returns 1 if the option of a word ("--level=layer" or "--level") says how a job is simulated. */
 int cli_option_is_how(int verb, const char *word);
-/* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
+/* Reads the option of flags->verb that stands at words[0], of n words, of a request's place, or place 0. Returns how many words it took (1 or 2), 0: no option
  * of the program (a job may have it), or an error. "--name=value" and "--name value" are the same. */
-int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err);
+int cli_option_take(struct cli_flags *flags, int place, int n, char *const *words, struct ss_error *err);
 /* Checks, once all options are read, what they demand of each other (needs, beside), and that each writes a
  * file of its own. */
 int cli_options_check(const struct cli_flags *flags, struct ss_error *err);
