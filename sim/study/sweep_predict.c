@@ -100,8 +100,10 @@ int ss_sweep_warnings(struct ss_sweep *s, const struct ss_request *base,
         first++;
     while (last > first && s->rows[last].summary.outcome == SS_OUTCOME_REFUSED)
         last--;
-    if (first > last)
-        return ss_premises_find(base, how, s, s->premises, sizeof s->premises, err);
+    if (first > last) { /* of the job without what is varied, where that is a job */
+        rc = ss_premises_find(base, how, s, s->premises, sizeof s->premises, err);
+        return rc == SS_ERR_USAGE ? SS_OK : rc;
+    }
     rc = row_warnings(s, first, base, how, &one, s->premises, err);
     SS_THEN(rc, row_warnings(s, last, base, how, &other, NULL, err));
     for (unsigned long i = 0; i < one.n && !rc; i++) {

@@ -34,35 +34,11 @@ static int complete_set(struct ss_sweep_flag *f)
     return 1;
 }
 
-/* Returns whether two names are of one file of the data. */
-static int same_file(const char *flag, const char *a, const char *b)
-{
-    static const char *const kinds[][3] = {{"--platform", "platforms", ".xml"},
-                                           {"--model", "workloads/models", ".json"},
-                                           {"--stack", "workloads/stacks", ".xml"}};
-    char path[2][1024];
-
-    for (size_t k = 0; k < SS_ARRAY_LEN(kinds); k++)
-        if (!strcmp(flag, kinds[k][0]))
-            return !ss_data_find(kinds[k][1], a, kinds[k][2], path[0], sizeof path[0], NULL) &&
-                   !ss_data_find(kinds[k][1], b, kinds[k][2], path[1], sizeof path[1], NULL) &&
-                   !strcmp(path[0], path[1]);
-    return 0;
-}
-
-/* Returns whether two values are one: the same text, the same number, as 1 and 01 are, or the same file. */
-static int same_value(const char *flag, const char *a, const char *b)
-{
-    char *end[2];
-    double x = strtod(a, &end[0]), y = strtod(b, &end[1]);
-    return !strcmp(a, b) || (*a && *b && !*end[0] && !*end[1] && x == y) || same_file(flag, a, b);
-}
-
 /* Takes the last value back where an earlier one is the same. */
 static void drop_same(struct ss_sweep_flag *f)
 {
     for (int i = 0; i < f->nvalues - 1; i++)
-        if (same_value(f->name, f->value[i], f->value[f->nvalues - 1])) {
+        if (ss_sweep_same_value(f, i, f->nvalues - 1)) {
             memset(f->value[--f->nvalues], 0, sizeof f->value[0]);
             return;
         }
@@ -104,6 +80,7 @@ static int add_range(struct ss_sweep_flag *f, const char *at, size_t size, const
         int n = snprintf(number, sizeof number, "%ld", first);
         rc = add_value(f, number, (size_t)n, text, err);
     }
+    f->cut = first / 2 < last ? (int)last : f->cut;
     return rc;
 }
 
@@ -146,6 +123,17 @@ static int check_values(const struct ss_sweep_flag *f, struct ss_error *err)
     return SS_OK;
 }
 
+/* Refuses a flag that leaves nothing of another, or the other of it: rows would come more than once. */
+static int check_others(const struct ss_sweep *s, const struct ss_sweep_flag *f, struct ss_error *err)
+{
+    for (const struct ss_sweep_flag *other = s->flags; other < f; other++)
+        if (ss_sweep_hides(f, other) || ss_sweep_hides(other, f))
+            return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                           "--vary %s and --vary %s say one thing by two names" SS_HINT "vary one of them",
+                           other->name + 2, f->name + 2);
+    return SS_OK;
+}
+
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
 {
     text = text ? text : "";
@@ -169,33 +157,26 @@ int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
             break;
     }
     SS_THEN(rc, check_values(f, err));
+    SS_THEN(rc, check_others(s, f, err));
     s->nflags += !rc;
     return rc;
 }
 
-/* Returns whether the values of a flag beat "--flag value": the same thing, the same prop (factors multiply), or what they
- * say of other flags. */
+/* Returns whether the values of a flag beat "--flag value": the same thing, the same prop (factors multiply), or more than what it says. */
 static int beats(const struct ss_sweep_flag *f, const char *words)
 {
-    static const struct {
-        const char *flag, *others;
-    } wider[] = {{"--nodes", "--gpus"},
-                 {"--gpus", "--nodes"},
-                 {"--recompute", "--recompute-granularity --recompute-activations"},
-                 {"--fsdp", "--use-megatron-fsdp --data-parallel-sharding-strategy"}};
     const char *set = words + strcspn(words, "= "), *varied = f->value[0];
-    char name[64];
+    struct ss_sweep_flag given = {.nvalues = 1};
 
-    snprintf(name, sizeof name, "%.*s", (int)(set - words), words);
-    if (!strcmp(name, "--set") && !strcmp(f->name, "--set")) {
+    snprintf(given.name, sizeof given.name, "%.*s", (int)(set - words), words);
+    snprintf(given.value[0], sizeof given.value[0], "%s", *set ? set + 1 : "on");
+    if (!strcmp(given.name, "--set") && !strcmp(f->name, "--set")) {
         set += !strncmp(set + 1, "ss.", 3) ? 4 : 1;
         varied += !strncmp(varied, "ss.", 3) ? 3 : 0;
         return !strncmp(set, varied, strcspn(varied, "=") + 1);
     }
-    for (size_t k = 0; k < SS_ARRAY_LEN(wider); k++)
-        if (!strcmp(f->name, wider[k].flag) && ss_has_word(wider[k].others, name))
-            return 1;
-    return strcmp(name, "--scale") != 0 && ss_flag_same(f->name, name);
+    return strcmp(given.name, "--scale") != 0 &&
+           (ss_flag_same(f->name, given.name) || ss_sweep_hides(f, &given));
 }
 
 int ss_sweep_note_beaten(const struct ss_sweep *s, struct ss_request *base, struct ss_error *err)
@@ -234,6 +215,12 @@ int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *
         if (!rc)
             ss_request_drop(base, "--nodes");
     }
+    for (const struct ss_sweep_flag *f = s->flags; f < s->flags + s->nflags && !rc; f++)
+        if (f->cut &&
+            ss_notes_add(&base->notes,
+                         "--vary %s: each number of a range is twice the one before, so %d is none of them",
+                         f->name + 2, f->cut))
+            rc = ss_nomem(err);
     return rc ? rc : ss_sweep_note_beaten(s, base, err);
 }
 

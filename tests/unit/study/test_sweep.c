@@ -72,6 +72,59 @@ TEST(equal_values)
     CU_ASSERT_EQUAL(s->flags[2].nvalues, 2);
     CU_ASSERT_EQUAL(ss_sweep_vary(s, "model=a,b,a,llama3.1-8b,Llama-3.1-8B", NULL), 0);
     CU_ASSERT_EQUAL(s->flags[3].nvalues, 3);
+    static const struct {
+        const char *text;
+        int n;
+    } spelt[] = {{"set=nic.bandwidth=12.5GBps,100Gbps,ss.nic.bandwidth=12500MBps,25GBps", 2},
+                 {"set=nic.bandwidth=1GBps,nvlink.bandwidth=1GBps", 2},
+                 {"scale=nic.bandwidth=2,2x,2.0x,ss.nic.bandwidth=2x,3", 2},
+                 {"spread=1,1.0,1e0,2", 2},
+                 {"precision=bf16,fp16,bf16", 2},
+                 {"recompute=none,full,selective", 3},
+                 {"rank-order=tp-cp-ep-dp-pp,tp-dp-pp", 2},
+                 {"schedule=1f1b,zb-h1", 2},
+                 {"attention-backend=flash,fused,auto", 3}};
+    for (size_t i = 0; i < sizeof spelt / sizeof *spelt; i++) {
+        memset(s, 0, sizeof *s);
+        CU_ASSERT_EQUAL(ss_sweep_vary(s, spelt[i].text, NULL), 0);
+        CU_ASSERT_EQUAL(s->flags[0].nvalues, spelt[i].n);
+    }
+    free(s);
+}
+
+/* Two flags of which one leaves nothing of the other are refused, in any order; such as differ in all rows are not. */
+TEST(synonyms)
+{
+    static const struct {
+        const char *a, *b;
+        int twice;
+    } cases[] = {{"nodes=2,4", "gpus=8,16", 1},
+                 {"gbs=16,32", "gradient-accumulation-steps=2,4", 1},
+                 {"global-batch-size=16,32", "gbs=2,4", 1},
+                 {"vp=2,4", "num-virtual-stages-per-pipeline-rank=2,4", 1},
+                 {"vp=1,2", "num-layers-per-virtual-pipeline-stage=4,8", 1},
+                 {"recompute=none,full", "recompute-granularity=selective,full", 1},
+                 {"recompute=none,full", "recompute-num-layers=1,2", 0},
+                 {"precision=bf16,fp16", "bf16=on", 1},
+                 {"nodes=2,4", "gpus-per-node=4,8", 0},
+                 {"tp=1,2", "sequence-parallel=on,off", 0},
+                 {"precision=bf16,fp8", "fp8-recipe=delayed,blockwise", 0},
+                 {"tp=1,2", "pp=1,2", 0},
+                 {"mbs=1,2", "gbs=16,32", 0},
+                 {"set=nic.bandwidth=1GBps,2GBps", "scale=nic.bandwidth=1,2", 0},
+                 {"recompute-granularity=full", "recompute-num-layers=1,2", 0}};
+    struct ss_sweep *s = calloc(1, sizeof *s);
+
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+        struct ss_error err = {0};
+        const char *words[] = {cases[i / 2].a, cases[i / 2].b};
+        memset(s, 0, sizeof *s);
+        CU_ASSERT_EQUAL(ss_sweep_vary(s, words[i % 2], NULL), 0);
+        CU_ASSERT_EQUAL(ss_sweep_vary(s, words[!(i % 2)], &err), cases[i / 2].twice ? SS_ERR_USAGE : 0);
+        CU_ASSERT_EQUAL(s->nflags, cases[i / 2].twice ? 1 : 2);
+        CU_ASSERT(!cases[i / 2].twice || strstr(err.message, "two names") ||
+                  strstr(err.message, "given twice"));
+    }
     free(s);
 }
 
@@ -103,7 +156,11 @@ TEST(open)
     opens("--nodes", "8,16", "", 1, 2, 0);
     opens("--nodes=4..64", "", "mbs=1,2", 2, 5, 0);
     opens("--nodes", "8", "tp=1,2,4", 1, 3, 1);
+    opens("--nodes", "8", "nodes=3..20", 1, 3, 2); /* 3 6 12 */
     opens("--nodes", "8", "gpus=16,32", 1, 2, 1);
+    opens("--fp16", "", "precision=bf16,fp16", 1, 2, 1);
+    opens("--gbs", "16", "gradient-accumulation-steps=1,2", 1, 2, 1);
+    opens("--sequence-parallel", "", "tp=1,2", 1, 2, 1); /* of the --tp 2 before */
     opens("--recompute-granularity", "full", "recompute=none,selective", 1, 2, 1);
     opens("--set", "nic.latency=1us", "set=ss.nic.bandwidth=25GBps,50GBps", 1, 2, 0);
     opens("--set", "nic.bandwidth=1GBps", "set=ss.nic.bandwidth=25GBps,50GBps", 1, 2, 1);

@@ -22,6 +22,7 @@ struct ss_sweep_flag {
     char name[64];
     int nvalues;
     char value[SS_SWEEP_VALUES][64];
+    int cut; /* what a range was to end at where none of its values does; 0: each range ends as it was written */
 };
 
 /* The result of one combination. */

@@ -19,9 +19,15 @@ int ss_study_add_words(struct ss_request *r, const char *words);
 
 /* ---- sweep.c ---- */
 struct ss_sweep;
+struct ss_sweep_flag;
 /* Notes and removes flags of the command line that the values of a sweep beat. What a file says is there to be varied.
  * Error: SS_ERR_NOMEM. */
 int ss_sweep_note_beaten(const struct ss_sweep *s, struct ss_request *base, struct ss_error *err);
+/* Returns whether values i and k of a flag are one thing: the same text, number or choice in any spelling, the same prop with the same
+ * value in any unit, or the same file. */
+int ss_sweep_same_value(const struct ss_sweep_flag *f, int i, int k);
+/* Returns whether the values of one flag leave nothing of what another said before, whichever of its values that was. */
+int ss_sweep_hides(const struct ss_sweep_flag *over, const struct ss_sweep_flag *under);
 /* Hashes what the predictions of a sweep or search depend on, apart from the library: the words, the
  * varied values, the engine, and the contents of these files. Error: SS_ERR_IO. */
 int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, int engine,
