@@ -186,7 +186,6 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
                                 : gemm(c, p, m, g->k, g->n, 0, part, gain_d, aligned));
     t->w = !g->no_weight_grad * pieces *
            gemm(c, p, g->n, g->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
-    t->accumulate = g->no_weight_grad ? 0 : accumulate_seconds(c, g->n * g->k, 1);
 }
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
@@ -264,7 +263,6 @@ static struct ss_linear_times grouped_times(const struct ss_cost_context *c, con
         .d = grouped_gemm(c, op, SS_PHASE_I, op->gemm.m, op->gemm.k, op->gemm.n),
         .w = grouped_gemm(c, op, SS_PHASE_W, g * op->gemm.n, op->gemm.k, op->gemm.m / g),
     };
-    t.accumulate = accumulate_seconds(c, g * op->gemm.n * op->gemm.k, (int)g);
     return t;
 }
 
@@ -292,15 +290,19 @@ void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double b
     ss_record_border(c->record, phase, coll, bytes, seconds);
 }
 
-/* Returns the times of the operator's GEMMs and collectives, which are kept in *known. */
+/* Returns the times of the operator's GEMMs and collectives, which are kept in *known but for the sums that the batch decides. */
 static struct ss_linear_times times_of(const struct ss_cost_context *c, const struct ss_op *op,
                                        struct ss_linear_times *known)
 {
-    struct ss_linear_times t = known && known->f > 0    ? *known
-                               : op->kind == SS_OP_GEMM ? linear_times(c, op)
-                                                        : grouped_times(c, op);
+    const int grouped = op->kind == SS_OP_GROUPED_GEMM;
+    const double matrices = grouped ? op->gemm.groups : 1;
+    struct ss_linear_times t = known && known->f > 0 ? *known
+                               : grouped             ? grouped_times(c, op)
+                                                     : linear_times(c, op);
     if (known)
         *known = t;
+    if (grouped || !op->gemm.no_weight_grad)
+        t.accumulate = accumulate_seconds(c, matrices * op->gemm.n * op->gemm.k, (int)matrices);
     return t;
 }
 

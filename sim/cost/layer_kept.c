@@ -21,7 +21,7 @@ struct ss_layer_keeper ss_layer_keeper(struct ss_cache *cache, const struct ss_j
                                        const struct ss_stack *stack, const struct ss_card *card,
                                        const struct ss_net *net)
 {
-    struct ss_layer_keeper keeper = {NULL, ss_cache_key(SS_CACHE_LAYER)};
+    struct ss_layer_keeper keeper = {.key = ss_cache_key(SS_CACHE_LAYER)};
     struct ss_job read = *job;
     if (!cache || job->packed.rows || job->moe.loads)
         return keeper;
@@ -66,11 +66,54 @@ struct ss_layer_keeper ss_layer_keeper_of(const struct ss_layer_keeper *job, con
         memset(&read.fsdp, 0, sizeof read.fsdp);
     read.once = read.on_nvme = 0;
     read.replicas = read.p2p_overlapped = 0;
-    if (!(ss_accumulate_bytes(c) > 0))
-        read.accumulated = 0;
+    /* GEMMs and collectives alone depend neither on the pace nor on the batch */
+    read.slower = read.accumulated = 0;
     ss_cache_mix_bytes(&keeper.key, &read, sizeof read);
     ss_cache_mix(&keeper.key, (uint64_t)(c->net.card != NULL) * 2 + (c->net.library != NULL));
+    keeper.times = keeper.key;
+    const double others[] = {c->slower, ss_accumulate_bytes(c) > 0 ? c->accumulated : 0};
+    ss_cache_mix_bytes(&keeper.key, others, sizeof others);
     return keeper;
+}
+
+/* Keeps an allocated block; without memory others make it again. */
+static void keep(struct ss_cache *cache, struct ss_cache_key key, void *kept, size_t bytes)
+{
+    ss_cache_tell(cache, key, ss_cache_copy(cache, kept, bytes));
+    if (ss_cache_put(cache, key, kept, bytes, free))
+        free(kept);
+    else
+        ss_cache_give_back(cache, key);
+}
+
+/* Does what ss_cost_layer does, with the times of GEMMs that are kept; others are kept then. */
+static void cost_layer(const struct ss_layer_keeper *rank, int kind, const struct ss_cost_context *c,
+                       const struct ss_ops *ops, int recompute, struct ss_layer_cost *out)
+{
+    struct ss_cache_key key = rank->times;
+    int of[SS_OPS_MAX], n = 0;
+    for (int i = 0; i < ops->n && c->linear && rank->cache; i++)
+        if (ops->op[i].kind == SS_OP_GEMM || ops->op[i].kind == SS_OP_GROUPED_GEMM)
+            of[n++] = i;
+    if (!n || c->linear[of[0]].f > 0) {
+        ss_cost_layer(c, ops, recompute, out);
+        return;
+    }
+    ss_cache_mix_ints(&key, (const int[]){kind, c->without_grad}, 2);
+    const struct ss_linear_times *kept = ss_cache_take(rank->cache, key);
+    for (int i = 0; kept && i < n; i++)
+        c->linear[of[i]] = kept[i];
+    if (kept)
+        ss_cache_give_back(rank->cache, key);
+    ss_cost_layer(c, ops, recompute, out);
+    if (kept)
+        return;
+    struct ss_linear_times *times = malloc((size_t)n * sizeof *times);
+    if (!times)
+        return;
+    for (int i = 0; i < n; i++)
+        times[i] = c->linear[of[i]];
+    keep(rank->cache, key, times, (size_t)n * sizeof *times);
 }
 
 void ss_cost_layer_kept(const struct ss_layer_keeper *rank, int kind, const struct ss_cost_context *c,
@@ -78,20 +121,17 @@ void ss_cost_layer_kept(const struct ss_layer_keeper *rank, int kind, const stru
 {
     struct ss_cache_key key = rank->key;
     ss_cache_mix_ints(&key, (const int[]){kind, recompute, c->without_grad}, 3);
-    struct ss_layer_cost *kept = rank->cache ? ss_cache_take(rank->cache, key) : NULL;
+    const int keeps = rank->cache && !c->record;
+    const struct ss_layer_cost *kept = keeps ? ss_cache_take(rank->cache, key) : NULL;
     if (kept) {
         *out = *kept;
         ss_cache_give_back(rank->cache, key);
         return;
     }
-    ss_cost_layer(c, ops, recompute, out);
-    kept = rank->cache ? malloc(sizeof *kept) : NULL;
-    if (!kept)
-        return; /* the next one computes it again */
-    *kept = *out;
-    ss_cache_tell(rank->cache, key, ss_cache_copy(rank->cache, kept, sizeof *kept));
-    if (ss_cache_put(rank->cache, key, kept, sizeof *kept, free))
-        free(kept);
-    else
-        ss_cache_give_back(rank->cache, key);
+    cost_layer(rank, kind, c, ops, recompute, out);
+    struct ss_layer_cost *copy = keeps ? malloc(sizeof *copy) : NULL;
+    if (!copy)
+        return;
+    *copy = *out;
+    keep(rank->cache, key, copy, sizeof *copy);
 }

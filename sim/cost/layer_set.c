@@ -118,10 +118,7 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
     c.linear = part->linear;
     c.record = record ? &recorder : NULL;
     c.without_grad = part->treatment == SS_TREAT_FROZEN;
-    if (record)
-        ss_cost_layer(&c, ops, recompute, &part->cost);
-    else
-        ss_cost_layer_kept(&set->keeper, part->kind, &c, ops, recompute, &part->cost);
+    ss_cost_layer_kept(&set->keeper, part->kind, &c, ops, recompute, &part->cost);
     if (part->treatment == SS_TREAT_OFFLOADED) {
         ss_cost_layer_offload(&c, ops, &part->cost);
         part->host = ss_layer_offloaded(set->c->job, ops).host;

@@ -267,8 +267,9 @@ static const struct ss_rank_cost *rebuilt_at(const struct ss_plan_builder *b,
 static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry, struct ss_error *err)
 {
     const struct ss_cost_entry *like = rebuilt_like(b, entry);
-    const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
+    struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_cost even = entry->cost;
+    in.keeper = &b->keeper;
     size_t v = (size_t)b->plan->schedule->chunks;
     int *count = ss_calloc((SS_PHASE_FB + v) * v, sizeof *count);
     SS_NEED(count, err);

@@ -22,7 +22,7 @@ struct ss_layer_set;
 /* What costs of layers are kept by. cache NULL: none are. */
 struct ss_layer_keeper {
     struct ss_cache *cache;
-    struct ss_cache_key key;
+    struct ss_cache_key key, times; /* of costs of layers; of the times of their GEMMs alone */
 };
 /* Makes the keeper of a job, of which ranks have their own (ss_layer_keeper_of). It borrows the cache, which may be NULL. */
 struct ss_layer_keeper ss_layer_keeper(struct ss_cache *cache, const struct ss_job *job,
