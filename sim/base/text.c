@@ -53,6 +53,10 @@ char *ss_text_clean(char *text)
 {
     char *to = text;
     for (const char *c = text; *c;) {
+        if (*c >= ' ' && *c <= '~') { /* most are */
+            *to++ = *c++;
+            continue;
+        }
         size_t n = ss_utf8_length(c);
         if (n && !is_order(c, n)) {
             memmove(to, c, n);
