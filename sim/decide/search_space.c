@@ -117,13 +117,13 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     int rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
     c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
-    if (!rc)
-        c->said = ss_find_switches_said(c) | ss_find_switches_lacking(c);
     SS_THEN(rc, ss_find_switches_of_recipe(s, c, err));
     if (rc)
         return rc;
     if (o->switches)
         c->switches = o->switches[i];
+    if (c->switches || o->axes != SS_FIND_AXES_LAYOUT)
+        c->said = ss_find_switches_said(c) | ss_find_switches_lacking(c);
     g->gpus = c->world_size;
     g->nodes = c->world_size / ss_platform_file_gpus(c->platform);
     g->best = g->near = -1;
