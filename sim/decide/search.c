@@ -38,12 +38,14 @@ static int note_fits(struct ss_find_state *x, int point, struct ss_error *err)
     x->within[p->group] = fmin(x->within[p->group], p->summary.iteration_s * (1 + band));
     const struct ss_find_leaf as = {
         .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};
-    for (int i = 0; i < x->nfit; i++)
-        if (ss_find_beats(x->space->found, x->fit[i], &as))
-            return SS_OK;
+    if (ss_find_is_beaten(x, &as))
+        return SS_OK;
     if (ss_grow(&x->fit, &x->cap_fit, (size_t)x->nfit + 1, sizeof *x->fit))
         return ss_nomem(err);
-    x->fit[x->nfit++] = point;
+    int i = x->nfit++;
+    for (; i > 0 && x->space->found->points[x->fit[i - 1]].summary.peak_device > as.bytes; i--)
+        x->fit[i] = x->fit[i - 1];
+    x->fit[i] = point;
     return SS_OK;
 }
 

@@ -4,17 +4,23 @@
 
 #include "decide/search_state.h"
 
-int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
+int ss_find_is_beaten(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
 {
-    const struct ss_find_point *p = &f->points[point];
-    const struct ss_find_group *a = &f->groups[p->group], *b = &f->groups[leaf->cluster];
-    return a->work == b->work && a->gpus <= b->gpus && p->summary.iteration_s <= leaf->seconds &&
-           p->summary.peak_device <= leaf->bytes;
+    const struct ss_find_result *f = x->space->found;
+    const struct ss_find_group *b = &f->groups[leaf->cluster];
+    for (int i = 0; i < x->nfit; i++) {
+        const struct ss_find_point *p = &f->points[x->fit[i]];
+        const struct ss_find_group *a = &f->groups[p->group];
+        if (p->summary.peak_device > leaf->bytes)
+            return 0;
+        if (p->summary.iteration_s <= leaf->seconds && a->work == b->work && a->gpus <= b->gpus)
+            return 1;
+    }
+    return 0;
 }
 
 int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf)
 {
-    const struct ss_find_result *f = x->space->found;
     const struct ss_find_cluster *c = &x->space->clusters[leaf->cluster];
     int block = ss_find_block_axis(c, leaf->at) >= 0;
     if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
@@ -23,10 +29,7 @@ int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf 
         return fmin(x->fastest[leaf->cluster], x->near[leaf->cluster]) <= leaf->seconds;
     if (block || !(x->within[leaf->cluster] <= leaf->seconds))
         return x->within[leaf->cluster] <= leaf->seconds;
-    int beaten = x->options->best_only;
-    for (int i = 0; i < x->nfit && !beaten; i++)
-        beaten = ss_find_beats(f, x->fit[i], leaf);
-    return beaten;
+    return x->options->best_only || ss_find_is_beaten(x, leaf);
 }
 
 int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)

@@ -34,7 +34,7 @@ struct ss_find_state {
     struct ss_find_space *space;
     size_t next;                                            /* the next leaf in their order */
     int nwaiting, waiting[SS_FIND_WAITING + SS_FIND_BATCH]; /* leaves before it that are not decided yet */
-    int nfit, *fit; /* the points that surely fit and are beaten by no other */
+    int nfit, *fit; /* points that surely fit and that no earlier one beats; the smallest first */
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
     double *within, *fastest;    /* and the time of the fastest that surely fits */
@@ -79,7 +79,7 @@ void ss_find_best_close(struct ss_find_best *best);
 /* ---- search_win.c ---- */
 /* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
  * the layout. */
-int ss_find_beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf);
+int ss_find_is_beaten(const struct ss_find_state *x, const struct ss_find_leaf *leaf);
 /* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
  * front. A bound lies below the true value, so ties need no care. */
 int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf *leaf);
