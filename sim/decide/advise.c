@@ -12,11 +12,12 @@
 
 #define LEAST_GAIN 0.0005 /* share of the time: a smaller gain helps nobody */
 #define CONFIRMED 10      /* number of changes that are run again */
+#define SEEN 3            /* the fastest of them, which are run together before that is asked for */
+#define MOST 4            /* changes of a set that workers run */
 
 struct found {
     int change;      /* number of the table's row */
     char words[200]; /* its words */
-    int kind;        /* enum ss_change_kind */
     struct ss_advice advice;
 };
 /* What became of a change, or of the job without one. */
@@ -38,9 +39,9 @@ struct ss_advisor {
     int *row, nrows;     /* rows of the table that apply */
     struct trial *trial; /* [rows of the table] */
     int *item;
-    int *early, nearly;   /* items that will probably be asked for, the last one first */
-    int tried;            /* rows that were run at the level of the job */
-    struct found best[2]; /* of these the two fastest that may be put together; words "": none */
+    int *early, nearly;      /* items that will probably be asked for, the last one first */
+    int tried;               /* rows that were run at the level of the job */
+    struct found best[SEEN]; /* of these the fastest that may be put together; words "": none */
     enum ss_change_aim aim;
     int level;              /* of the job without changes; -1: not known yet */
     int alone;              /* 1: nobody else has run that job */
@@ -49,70 +50,59 @@ struct ss_advisor {
     size_t n;
 };
 
-/* Items of the crew: rows of the table at the level that was asked for, or by flows; once more as `run` would run them; the job without a
- * change; and two rows together. */
+/* Items of the crew: rows of the table at the level that was asked for, or by flows; and sets of rows as `run` would run them: the job
+ * without a change, one row, and up to MOST together. */
 static int by_flows(int row)
 {
     return ss_change_count() + row;
 }
 
-static int whole_of(int row)
-{
-    return 2 * ss_change_count() + row;
-}
-
+/* Returns the item of no change. */
 static int base_item(void)
 {
-    return 3 * ss_change_count();
+    return 2 * ss_change_count();
 }
 
-static int pair_of(int row, int other)
+/* Returns the item of the rows of a set and another one. */
+static int with_row(int set, int row)
 {
-    return base_item() + 1 + row * ss_change_count() + other;
+    return base_item() + (set - base_item()) * (ss_change_count() + 1) + row + 1;
 }
 
-/* Runs a changed job. Returns 1 if it ran and has a side, 0 if it was refused. */
-static int run_changed(const struct ss_advisor *a, const struct ss_run_options *how,
-                       const struct ss_request *r, struct ss_side *side, struct ss_error *err)
+static int whole_of(int row)
+{
+    return with_row(base_item(), row);
+}
+
+/* Adds words to those of the job and runs it. Returns 1 if it ran and has a side, 0 if it was refused. */
+static int run_words(const struct ss_advisor *a, const struct ss_run_options *how, const char *words,
+                     struct ss_advice *out, struct ss_side *side, struct ss_error *err)
 {
     const struct ss_scenario_options like = {.like = a->base};
     struct ss_error why = {0};
     struct ss_scenario *s;
+    struct ss_changed c;
     struct ss_run run;
-    int rc = ss_scenario_build(r, &like, &s, &why);
+    int rc = ss_change_apply(&a->from, words, &c);
 
+    if (rc)
+        return rc == SS_ERR_NOMEM ? ss_nomem(err) : 0;
+    rc = ss_scenario_build(&c.request, &like, &s, &why);
     if (!rc) {
         a->out->runs++;
         rc = ss_run_scenario(s, how, &run, &why);
         if (!rc) {
             ss_side_fill(&run, "changed", side);
             ss_run_free(&run);
+            ss_change_tell(a->base, &c.asked.job, words, out->change, sizeof out->change);
+            out->summary = side->summary;
         }
         ss_scenario_free(s);
     }
+    ss_request_free(&c.request);
     if (rc == SS_ERR_NOMEM && err)
         *err = why;
     return !rc ? 1 : rc == SS_ERR_NOMEM ? rc : 0;
-}
-
-/* Adds words to `from` and runs the job. Returns what run_changed returns. *told gets the words that
- * people write for them. */
-static int run_words(const struct ss_advisor *a, const struct ss_run_options *how,
-                     const struct ss_changed *from, const char *words, const char *told,
-                     struct ss_advice *out, struct ss_side *side, struct ss_error *err)
-{
-    struct ss_changed c;
-    int rc = ss_change_apply(from, words, &c);
-
-    if (rc)
-        return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory for a changed job") : 0;
-    rc = run_changed(a, how, &c.request, side, err);
-    if (rc > 0) {
-        ss_change_tell(a->base, &c.asked.job, told, out->change, sizeof out->change);
-        out->summary = side->summary;
-    }
-    ss_request_free(&c.request);
-    return rc;
 }
 
 static int helps(const struct ss_advice *f, double seconds)
@@ -125,12 +115,6 @@ static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
 {
     return f->summary.outcome == SS_OUTCOME_FITS ||
            (f->summary.outcome == SS_OUTCOME_NEAR_LIMIT && job->summary.outcome != SS_OUTCOME_FITS);
-}
-
-/* Judges what run_words told, where the job without changes is known. */
-static void judge(const struct ss_advisor *a, const struct ss_side *side, struct ss_advice *out)
-{
-    ss_sides_judge_by(&a->out->side, side, &a->pairs, &out->apart);
 }
 
 /* Writes the words of a row. Returns 0 where the row does not apply. */
@@ -155,22 +139,24 @@ static int run_item(void *ctx, int item, void *answer, struct ss_error *err)
 {
     struct ss_advisor *a = ctx;
     struct trial *t = answer;
-    int rows = ss_change_count(), runs = a->out->runs, pair = item - base_item() - 1;
-    int row = pair < 0 ? item % rows : pair / rows;
-    struct ss_run_options how = pair >= 0 || item >= whole_of(0) ? a->whole : a->quick;
+    const int rows = ss_change_count(), runs = a->out->runs, whole = item >= base_item();
+    struct ss_run_options how = whole ? a->whole : a->quick;
     struct found *f = &t->found;
-    char words[2 * sizeof f->words];
-    if (pair == -1)
+    char words[MOST * sizeof f->words] = "";
+    if (item == base_item())
         return run_base(a, t, err);
-    how.plan.level = item >= by_flows(0) && item < whole_of(0) ? SS_LEVEL_FLOW : how.plan.level;
-    f->change = row;
-    f->kind = ss_change_kind(row);
-    row_words(a, row, f->words, sizeof f->words);
-    int used = snprintf(words, sizeof words, "%s ", f->words);
-    if (pair < 0 || !row_words(a, pair % rows, words + used, sizeof words - (size_t)used))
-        words[used - 1] = 0;
-    ss_copy(f->advice.note, sizeof f->advice.note, ss_change_note(row) ? ss_change_note(row) : "");
-    t->status = run_words(a, &how, &a->from, words, words, &f->advice, &t->side, err);
+    int set = whole ? item - base_item() : item % rows + 1, unit = 1;
+    while (set / unit > rows)
+        unit *= rows + 1;
+    for (; unit; unit /= rows + 1) {
+        f->change = set / unit % (rows + 1) - 1;
+        row_words(a, f->change, f->words, sizeof f->words);
+        ss_append(words, sizeof words, "%s%s", words[0] ? " " : "", f->words);
+    }
+    how.plan.level = !whole && item >= by_flows(0) ? SS_LEVEL_FLOW : how.plan.level;
+    ss_copy(f->advice.note, sizeof f->advice.note,
+            ss_change_note(f->change) ? ss_change_note(f->change) : "");
+    t->status = run_words(a, &how, words, &f->advice, &t->side, err);
     t->runs = a->out->runs - runs;
     a->out->runs = runs;
     return t->status < 0 ? t->status : SS_OK;
@@ -187,15 +173,34 @@ static int faster(const void *pa, const void *pb)
     return strcmp(a->change, b->change);
 }
 
-/* Keeps a change if it is one of the two fastest that may be put together. */
+/* Keeps a change if it is one of the fastest that may be put together. */
 static void see(struct ss_advisor *a, const struct found *f)
 {
-    for (int i = 0; i < 2; i++)
-        if (!a->best[i].words[0] || faster(f, &a->best[i]) < 0) {
-            a->best[1] = i ? a->best[1] : a->best[0];
-            a->best[i] = *f;
-            return;
+    struct found next = *f;
+    for (int i = 0; i < SEEN && next.words[0]; i++)
+        if (!a->best[i].words[0] || faster(&next, &a->best[i]) < 0) {
+            const struct found slower = a->best[i];
+            a->best[i] = next;
+            next = slower;
         }
+}
+
+/* Lists the sets of the fastest, which are asked for last. */
+static void begin_sets(struct ss_advisor *a)
+{
+    char words[SEEN * sizeof a->best->words] = "";
+    int set = base_item();
+    for (int i = 0; i < SEEN; i++) {
+        const struct found *f = &a->best[i];
+        if (!f->words[0] || ss_change_shares_flag(words, f->words))
+            continue;
+        ss_append(words, sizeof words, "%s%s", words[0] ? " " : "", f->words);
+        set = with_row(set, f->change);
+        if (set == whole_of(f->change))
+            continue;
+        memmove(a->early + 1, a->early, (size_t)a->nearly++ * sizeof *a->early);
+        a->early[0] = set;
+    }
 }
 
 /* Returns whether the job went to another level by itself, as far as is known. */
@@ -207,12 +212,13 @@ static int is_by_flows(const struct ss_advisor *a)
 /* Lists all changes at one level, whose items begin with `first`. */
 static void begin_all(struct ss_advisor *a, int first)
 {
-    a->nearly = a->tried = a->best[0].words[0] = a->best[1].words[0] = 0;
+    a->nearly = a->tried = 0;
+    memset(a->best, 0, sizeof a->best);
     for (int i = a->nrows; i-- > 0;)
         a->early[a->nearly++] = first + a->row[i];
 }
 
-/* A change that helps is likely to be run as `run` would, and when all were tried the two fastest together. */
+/* A change that helps is likely to be run as `run` would, and when all were tried the fastest together. */
 static void on_item(void *ctx, int item, const void *answer)
 {
     struct ss_advisor *a = ctx;
@@ -223,19 +229,17 @@ static void on_item(void *ctx, int item, const void *answer)
         if (is_by_flows(a))
             begin_all(a, by_flows(0));
     }
-    if (item >= whole_of(0) || (item >= by_flows(0)) != is_by_flows(a))
+    if (item >= base_item() || (item >= by_flows(0)) != is_by_flows(a))
         return;
-    if (t->status > 0 && f->kind != SS_CHANGE_SPLIT && f->advice.summary.outcome != SS_OUTCOME_TOO_LARGE &&
+    if (t->status > 0 && ss_change_kind(f->change) != SS_CHANGE_SPLIT &&
+        f->advice.summary.outcome != SS_OUTCOME_TOO_LARGE &&
         helps(&f->advice, a->out->side.summary.iteration_s)) {
         a->early[a->nearly++] = whole_of(f->change);
-        if (f->kind != SS_CHANGE_ARITHMETIC)
+        if (ss_change_kind(f->change) != SS_CHANGE_ARITHMETIC)
             see(a, f);
     }
-    if (++a->tried < a->nrows || !a->best[1].words[0] ||
-        ss_change_shares_flag(a->best[0].words, a->best[1].words))
-        return;
-    memmove(a->early + 1, a->early, (size_t)a->nearly++ * sizeof *a->early);
-    a->early[0] = pair_of(a->best[0].change, a->best[1].change);
+    if (++a->tried == a->nrows)
+        begin_sets(a);
 }
 
 static int next_early(void *ctx, int worker)
@@ -255,24 +259,18 @@ static int run_changes(struct ss_advisor *a, int n, struct ss_error *err)
     for (int i = 0; i < n && !rc; i++) {
         struct trial *t = &a->trial[i];
         struct found *f = &t->found;
-        x->tried += a->item[i] < whole_of(0);
+        x->tried += a->item[i] < base_item();
         x->runs += t->runs;
         x->refused += t->status == 0;
         x->too_large += t->status > 0 && f->advice.summary.outcome == SS_OUTCOME_TOO_LARGE;
         if (t->status == 0 || f->advice.summary.outcome == SS_OUTCOME_TOO_LARGE)
             continue;
-        judge(a, &t->side, &f->advice);
+        ss_sides_judge_by(&x->side, &t->side, &a->pairs, &f->advice.apart);
         x->slower += !helps(&f->advice, x->side.summary.iteration_s);
         if (helps(&f->advice, x->side.summary.iteration_s))
             a->found[a->n++] = *f;
     }
     return rc;
-}
-
-static void sort(struct ss_advisor *a)
-{
-    if (a->n > 1)
-        qsort(a->found, a->n, sizeof *a->found, faster);
 }
 
 /* Keeps one of several splits: the fastest that fits as surely as the job, or else the fastest. */
@@ -281,12 +279,12 @@ static void drop_splits(struct ss_advisor *a)
     size_t kept = 0, best = a->n;
 
     for (size_t i = a->n; i-- > 0;)
-        if (a->found[i].kind == SS_CHANGE_SPLIT &&
+        if (ss_change_kind(a->found[i].change) == SS_CHANGE_SPLIT &&
             (best == a->n || !fits_as_surely(&a->found[best].advice, &a->out->side) ||
              fits_as_surely(&a->found[i].advice, &a->out->side)))
             best = i;
     for (size_t i = 0; i < a->n; i++)
-        if (a->found[i].kind != SS_CHANGE_SPLIT || i == best)
+        if (ss_change_kind(a->found[i].change) != SS_CHANGE_SPLIT || i == best)
             a->found[kept++] = a->found[i];
     a->n = kept;
 }
@@ -297,31 +295,31 @@ static int confirm(struct ss_advisor *a, struct ss_error *err)
     int n = a->n < CONFIRMED ? (int)a->n : CONFIRMED;
 
     a->nearly = 0;
+    begin_sets(a);
     for (int i = 0; i < n; i++)
         a->item[i] = whole_of(a->found[i].change);
     int rc = run_changes(a, n, err);
-    sort(a);
+    qsort(a->found, a->n, sizeof *a->found, faster);
     return rc;
 }
 
-/* Runs the first n of the kept changes and one more together, whose words are `more`. Returns what run_words returns. */
-static int run_together(struct ss_advisor *a, int n, int first, int row, const char *more,
-                        struct ss_advice *out, struct ss_error *err)
+/* Runs n changes together: a set, or words where they are more than one has. Returns what run_words returns. */
+static int run_together(struct ss_advisor *a, int n, int set, const char *more, struct ss_advice *out,
+                        struct ss_error *err)
 {
     struct trial *t = a->trial;
     int status;
-    if (n > 1) {
-        status = run_words(a, &a->whole, &a->from, more, more, out, &t->side, err);
-    } else { /* two of them a worker may have begun */
-        int item = pair_of(first, row);
-        SS_TRY(ss_pool_deal(a->crew, &item, 1, t, err));
+    if (n > MOST) {
+        status = run_words(a, &a->whole, more, out, &t->side, err);
+    } else { /* a worker may have begun it */
+        SS_TRY(ss_pool_deal(a->crew, &set, 1, t, err));
         status = t->status;
         a->out->runs += t->runs;
         *out = t->found.advice;
         out->note[0] = 0;
     }
     if (status > 0)
-        judge(a, &t->side, out);
+        ss_sides_judge_by(&a->out->side, &t->side, &a->pairs, &out->apart);
     return status;
 }
 
@@ -332,16 +330,17 @@ static int put_together(struct ss_advisor *a, struct ss_error *err)
     struct ss_advice all = {.change = ""};
     char words[sizeof all.change] = "";
     double best = x->side.summary.iteration_s;
-    int n = 0, first = 0;
+    int n = 0, set = base_item();
 
     for (size_t i = 0; i < a->n; i++) {
         const struct found *f = &a->found[i];
         struct ss_advice next = {.change = ""};
+        int with = n < MOST ? with_row(set, f->change) : set;
         char more[sizeof words];
-        if (f->kind == SS_CHANGE_ARITHMETIC || ss_change_shares_flag(words, f->words) ||
+        if (ss_change_kind(f->change) == SS_CHANGE_ARITHMETIC || ss_change_shares_flag(words, f->words) ||
             snprintf(more, sizeof more, "%s%s%s", words, n ? " " : "", f->words) >= (int)sizeof more)
             continue;
-        int rc = n ? run_together(a, n, first, f->change, more, &next, err) : 1;
+        int rc = n ? run_together(a, n + 1, with, more, &next, err) : 1;
         next = n ? next : f->advice; /* that of the first one is known */
         if (rc < 0)
             return rc;
@@ -350,7 +349,7 @@ static int put_together(struct ss_advisor *a, struct ss_error *err)
         best = next.summary.iteration_s;
         all = next;
         ss_copy(words, sizeof words, more);
-        first = n ? first : f->change;
+        set = with;
         n++;
     }
     if (n > 1)
@@ -366,7 +365,7 @@ static int open_crew(struct ss_advisor *a, const struct ss_workers *workers, str
                                            .team = workers->team,
                                            .stop = workers->stop,
                                            .stop_ctx = workers->stop_ctx},
-                               .nitems = pair_of((int)n, 0),
+                               .nitems = INT_MAX,
                                .size = sizeof *a->trial,
                                .work = run_item,
                                .ahead = next_early,
@@ -375,7 +374,7 @@ static int open_crew(struct ss_advisor *a, const struct ss_workers *workers, str
     a->row = ss_calloc(n, sizeof *a->row);
     a->trial = ss_calloc(n, sizeof *a->trial);
     a->item = ss_calloc(n, sizeof *a->item);
-    a->early = ss_calloc(2 * n + 2, sizeof *a->early);
+    a->early = ss_calloc(2 * n + SEEN, sizeof *a->early);
     a->found = ss_calloc(n, sizeof *a->found);
     SS_NEED(a->row && a->trial && a->item && a->early && a->found, err);
     for (int i = 0; i < (int)n; i++)
@@ -406,14 +405,14 @@ static int find_faster(struct ss_advisor *a, struct ss_error *err)
     for (int i = 0; i < a->nrows; i++)
         a->item[i] = is_by_flows(a) ? by_flows(a->row[i]) : a->row[i];
     rc = run_changes(a, a->nrows, err);
-    sort(a);
+    qsort(a->found, a->n, sizeof *a->found, faster);
     drop_splits(a);
     SS_THEN(rc, confirm(a, err));
     SS_THEN(rc, put_together(a, err));
     for (size_t i = 0; i < a->n && !rc; i++) {
         if (x->nadvice < SS_ADVICE_MOST)
             x->advice[x->nadvice++] = a->found[i].advice;
-        if (a->found[i].kind == SS_CHANGE_SPLIT)
+        if (ss_change_kind(a->found[i].change) == SS_CHANGE_SPLIT)
             x->split = a->found[i].advice;
     }
     return rc;
@@ -431,9 +430,9 @@ static int find_fitting(struct ss_advisor *a, struct ss_error *err)
     for (int i = 0; i < n && !rc; i++) {
         struct ss_advice *f = &x->advice[x->nadvice];
         struct ss_side side;
-        int ran = run_words(a, &a->whole, &a->from, fixes[i].change, fixes[i].change, f, &side, err);
+        int ran = run_words(a, &a->whole, fixes[i].change, f, &side, err);
         if (ran > 0)
-            judge(a, &side, f);
+            ss_sides_judge_by(&x->side, &side, &a->pairs, &f->apart);
         ss_copy(f->change, sizeof f->change, fixes[i].change);
         x->nadvice += ran > 0;
         rc = ran < 0 ? ran : SS_OK;
