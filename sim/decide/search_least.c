@@ -40,10 +40,11 @@ static double kept_in_turns(const struct ss_stage_bounds *s, const struct ss_job
 }
 
 /* Returns what each of several chunks of the i-th of the three stages keeps at least: as much as a chunk of a
- * middle stage, which has neither embedding nor loss. */
+ * middle stage, which has neither embedding nor loss; of a last stage with other layers what these keep. */
 static double chunk_of(const struct ss_plan_bounds *l, int i, const struct ss_job *job)
 {
-    return (job->pp > 2 ? l->stage[1].activations : l->stage[i].layers) / ss_job_chunks(job);
+    const int alike = job->pp > 2 && !(i == 2 && job->last_stage_layers);
+    return (alike ? l->stage[1].activations : l->stage[i].layers) / ss_job_chunks(job);
 }
 
 /* Returns what the i-th of the three stages keeps when its first backward runs. The chunk with the loss is one of

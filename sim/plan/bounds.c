@@ -175,62 +175,6 @@ static void add_replicas(const struct ss_plan_builder *b, int comm, int rank, co
                                              params * (how.param_bytes - how.fp8_saving), &shape);
 }
 
-/* ---- memory of unlike stages ---- */
-
-/* What a rank keeps from slot to slot, and the most so far, bytes. */
-struct kept {
-    double now, most;
-};
-
-static void keep(struct kept *k, const struct ss_chunk_cost *chunk, int phase)
-{
-    double bytes = chunk->activation_bytes + chunk->logits_bytes;
-    double during = phase == SS_PHASE_F ? bytes + chunk->forward_extra_bytes : chunk->backward_extra_bytes;
-    k->most = fmax(k->most, k->now + during);
-    k->now += phase == SS_PHASE_F ? bytes : -bytes;
-}
-
-/* Returns the chunk of the i-th forward of a rank: a group of microbatches on each chunk in turn. The last group may be short. */
-static int chunk_at(int i, int chunks, int group, int microbatches)
-{
-    int turn = i / (chunks * group), first = turn * group;
-    int here = microbatches - first < group ? microbatches - first : group;
-    return (i - turn * chunks * group) / here;
-}
-
-/* Returns the most that a rank keeps under Megatron's orders. Behind the warm-up what is kept repeats from turn to turn. */
-static double most_kept(const struct ss_job *job, const struct ss_rank_cost *cost, int stage,
-                        int microbatches)
-{
-    int v = ss_job_chunks(job), n = v * microbatches,
-        warmup = ss_plan_bounds_warmup(job, stage, microbatches);
-    int asked = job->microbatch_group_size ? job->microbatch_group_size : job->pp,
-        group = asked < microbatches ? asked : microbatches,
-        turns = warmup + v * group < n ? v * group : n - warmup;
-    struct kept k = {0};
-    for (int i = 0; i < warmup; i++)
-        keep(&k, &cost->chunks[chunk_at(i, v, group, microbatches)], SS_PHASE_F);
-    for (int i = 0; i < turns; i++) {
-        keep(&k, &cost->chunks[chunk_at(warmup + i, v, group, microbatches)], SS_PHASE_F);
-        keep(&k, &cost->chunks[v - 1 - chunk_at(i, v, group, microbatches)], SS_PHASE_B);
-    }
-    if (!turns)
-        keep(&k, &cost->chunks[v - 1], SS_PHASE_B);
-    return k.most;
-}
-
-/* Raises the bytes of the fullest stage, which are summed up in the order of ss_result_class_memory, so that they equal those of a
- * replay. */
-static void raise_bytes(const struct ss_plan *plan, const struct ss_rank_cost *cost,
-                        const struct ss_stage_bounds *s, double kept, struct ss_plan_bounds *all)
-{
-    double reserved =
-        s->fixed + kept * (1 + plan->stack->fragmentation) + cost->idle_bytes + cost->waiting_bytes;
-    double allocated = s->fixed + fmax(kept - fmin(s->step_bytes, kept), s->main_gradients);
-    all->bytes = fmax(all->bytes, reserved + s->beside);
-    all->least_bytes = fmax(all->least_bytes, (allocated + cost->waiting_bytes + s->beside) * (1 - 1e-12));
-}
-
 /* ---- messages ---- */
 
 /* Returns the fewer bytes, of those so far (0: none) and of a chunk's messages. */
@@ -331,9 +275,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
         out->main_gradients = cost.main_gradients;
         out->beside = ss_memory_overhead(plan->job, plan->stack, plan->world_size, cost.parameters);
         if (!all->even && !plan->job->moe.overlap)
-            raise_bytes(plan, &cost, out,
-                        fmax(most_kept(plan->job, &cost, stage, plan->microbatches), out->main_gradients),
-                        all);
+            ss_plan_bounds_raise_bytes(plan, &cost, stage, out, all);
     }
     ss_rank_cost_free(&before->cost);
     before->cost = cost;
@@ -407,19 +349,53 @@ static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
     }
 }
 
+/* Lowers the fields of a stage between the first and the last one, which stands for all of them, to what a stage takes whose groups lie
+ * otherwise. */
+static void lower(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
+{
+    for (int phase = SS_PHASE_F; phase <= SS_PHASE_B; phase++) {
+        double *work = phase == SS_PHASE_F ? &to->forward : &to->backward,
+               other = phase == SS_PHASE_F ? s->forward : s->backward,
+               most = fmin(*work + to->waits[phase], other + s->waits[phase]);
+        *work = fmin(*work, other);
+        to->waits[phase] = most - *work;
+        to->host[phase] = fmin(to->host[phase], s->host[phase]);
+        to->layers_work[phase] = fmin(to->layers_work[phase], s->layers_work[phase]);
+        to->layers_host[phase] = fmin(to->layers_host[phase], s->layers_host[phase]);
+        to->least_back[phase] = fmin(to->least_back[phase], s->least_back[phase]);
+        to->after[phase] = fmin(to->after[phase], s->after[phase]);
+        to->in_step[phase] &= s->in_step[phase];
+    }
+    to->most_back = fmax(to->most_back, s->most_back);
+    to->issues |= s->issues;
+    to->split = fmin(to->split, s->split);
+    to->step = fmin(to->step, s->step);
+    to->gather = fmin(to->gather, s->gather);
+    to->reduce = fmin(to->reduce, s->reduce);
+}
+
+/* Returns whether the groups of a stage's first rank lie like those of another one at a site. */
+static int lies_like(const struct ss_plan_builder *b, int stage, const struct ss_rank_site *other)
+{
+    const struct ss_rank_site site = ss_plan_site(b, stage * b->plan->ranks.stride[SS_AXIS_PP], stage);
+    return ss_rank_site_equal(&site, other) && same_replicas(b, stage, other->stage);
+}
+
 static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_bounds *out, struct ss_error *err)
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
     double pace = pace_of(b);
     ss_plan_keep_layers(b);
     struct priced before = {.site = {.stage = -1}};
+    const struct ss_rank_site second = ss_plan_site(b, middle * b->plan->ranks.stride[SS_AXIS_PP], middle);
     struct ss_stage_bounds stage;
     double way[2] = {0}, whole[2] = {0};
     int microbatches = b->plan->microbatches, rc = SS_OK, chunks = b->plan->schedule->chunks;
     struct ss_slot_bounds *slot =
         exact && is_ordered(b->plan) ? ss_calloc((size_t)p * (size_t)chunks, sizeof *slot) : NULL;
     for (int s = 0; s < p && !rc; s++) {
-        if (out->even && s > middle && s < last) {
+        int between = out->even && s > middle && s < last;
+        if (between && lies_like(b, s, &second)) {
             out->all += out->stage[1].split;
             continue;
         }
@@ -435,7 +411,9 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
             out->stage[0] = stage;
         if (s == last)
             out->stage[2] = stage;
-        if (s == (out->even ? middle : 0))
+        if (between)
+            lower(&out->stage[1], &stage);
+        else if (s == (out->even ? middle : 0))
             out->stage[1] = stage;
         else if (!out->even)
             raise(&out->stage[1], &stage);

@@ -104,6 +104,10 @@ int ss_plan_bounds_group(const struct ss_job *job, int microbatches);
 /* Sets what messages of a plan take, each on links of its own. Files that write each link may have NICs that differ, and detours over
  * them: these have none. */
 void ss_plan_bounds_add_messages(const struct ss_plan *plan, struct ss_plan_bounds *out);
+/* Raises the bytes of the fullest stage, which are summed up in the order of ss_result_class_memory, so that they equal those of a
+ * replay. */
+void ss_plan_bounds_raise_bytes(const struct ss_plan *plan, const struct ss_rank_cost *cost, int stage,
+                                const struct ss_stage_bounds *s, struct ss_plan_bounds *all);
 /* Returns the s of all messages between which a microbatch passes all chunks, and of as many back. */
 double ss_plan_bounds_messages(const struct ss_plan_bounds *b, int chunks);
 /* Returns how many forwards a rank of a stage runs before its first backward in Megatron's orders. */
