@@ -18,22 +18,48 @@
 
 SS_NAMES(ss_find_axes_word, SS_FIND_AXES_LIST, SS_SECOND)
 
-/* Predicts a leaf with another set. Returns its time where it surely fits, else infinity; a negative status is an
- * error. */
-static int try_set(struct ss_find_space *s, struct ss_find_crew *crew, const struct ss_find_leaf *leaf,
-                   unsigned set, double *seconds, struct ss_error *err)
+/* Predicts a leaf with the switches `on` and no others, and changes *set so that they are on there: what one of the others
+ * kept off must not come up. *seconds is infinite where it does not surely fit, and -1 where they are not legal. A
+ * negative status is an error. */
+static int try_on(struct ss_find_space *s, struct ss_find_crew *crew, const struct ss_find_leaf *leaf,
+                  unsigned on, unsigned *set, double *seconds, struct ss_error *err)
 {
     struct ss_find_leaf with = *leaf;
     struct ss_find_point p = {0};
     struct ss_job job;
-    *seconds = INFINITY;
-    int rc = ss_find_leaf_switch(s, &with, set, &job, err);
-    if (rc || ss_find_switches_of(with.at) == ss_find_switches_of(leaf->at))
-        return rc;
-    rc = ss_find_predict_here(crew, &with, &p, err);
-    if (!rc && p.summary.outcome == SS_OUTCOME_FITS)
-        *seconds = p.summary.iteration_s;
-    return rc;
+    unsigned more = ss_find_switches_of(leaf->at) & ~on;
+    *set |= on;
+    do {
+        *set &= ~more;
+        SS_TRY(ss_find_leaf_switch(s, &with, *set, &job, err));
+        more = ss_find_switches_of(with.at) & ~on;
+    } while (more);
+    *seconds = -1;
+    if (ss_find_switches_of(with.at) != on)
+        return SS_OK;
+    SS_TRY(ss_find_predict_here(crew, &with, &p, err));
+    *seconds = p.summary.outcome == SS_OUTCOME_FITS ? p.summary.iteration_s : INFINITY;
+    return SS_OK;
+}
+
+/* Turns switch `bit` of a layout, and where it is not legal there as another is on or off, both. Sets *set and *least to
+ * what is better than *least. */
+static int turn_one(struct ss_find_space *s, struct ss_find_crew *crew, const struct ss_find_leaf *leaf,
+                    unsigned from, int bit, unsigned *set, double *least, struct ss_error *err)
+{
+    const unsigned on = ss_find_switches_of(leaf->at) ^ 1u << bit;
+    double seconds = -1;
+    for (int i = -1; i < ss_find_switches(); i++) {
+        unsigned with = from;
+        SS_TRY(try_on(s, crew, leaf, i < 0 ? on : on ^ 1u << i, &with, &seconds, err));
+        if (seconds >= 0 && seconds < *least) {
+            *least = seconds;
+            *set = with;
+        }
+        if (i < 0 && (seconds >= 0 || !(on >> bit & 1)))
+            break;
+    }
+    return SS_OK;
 }
 
 /* Turns the switches of one layout, each time the one that helps most. */
@@ -41,26 +67,16 @@ static int turn(struct ss_find_space *s, struct ss_find_crew *crew, struct ss_fi
                 double *best, struct ss_error *err)
 {
     struct ss_job job;
-    for (int rc = SS_OK, at = 0; at >= 0;) {
+    for (;;) {
+        const unsigned from = *set;
         double least = *best * (1 - LEAST_GAIN);
-        at = -1;
-        for (int i = 0; i < ss_find_switches() && !rc; i++) {
-            double seconds;
-            rc = try_set(s, crew, leaf, *set ^ 1u << i, &seconds, err);
-            if (rc || seconds >= least)
-                continue;
-            least = seconds;
-            at = i;
-        }
-        if (rc)
-            return rc;
-        if (at < 0)
-            break;
-        *set ^= 1u << at;
+        for (int i = 0; i < ss_find_switches(); i++)
+            SS_TRY(turn_one(s, crew, leaf, from, i, set, &least, err));
+        if (!(least < *best * (1 - LEAST_GAIN)))
+            return SS_OK;
         *best = least;
         SS_TRY(ss_find_leaf_switch(s, leaf, *set, &job, err));
     }
-    return SS_OK;
 }
 
 /* Tries sets that differ from the round's in a switch on the best layout of each group, as long as one is better. */

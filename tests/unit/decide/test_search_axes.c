@@ -87,6 +87,34 @@ TEST(sets)
                   "--tp 1 --pp 2 --vp 1 --fsdp none --num-layers 8") > 0.05);
 }
 
+/* Switches that exclude or need one another are found: here shared experts beside exchanges, which one dispatcher can and the
+ * overlap of two chunks, on by nature, forbids. */
+TEST(exclusive)
+{
+#define SWITCHES                                                                                             \
+    " --moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep --moe-shared-expert-overlap "    \
+    "--moe-permute-fusion --attention-backend fused --moe-grouped-gemm --moe-router-fusion "                 \
+    "--fused-single-qkv-rope"
+    static const char *const jobs[] = {
+        "--platform h800 --nodes 4 --model ernie-4.5-21b-a3b --bf16 --seq 8192 --gbs 64 --tp 1 --pp 2 --ep 8 "
+        "--mbs 1",
+        "--platform h800 --nodes 4 --model ernie-4.5-21b-a3b --bf16 --seq 8192 --gbs 64 --tp 1 --pp 2 --vp 7 "
+        "--ep 8 --mbs 1 --use-distributed-optimizer",
+        "--platform b200 --nodes 2 --model ling-mini-2.0 --bf16 --seq 4096 --gbs 64 --tp 1 --pp 2 --vp 10 "
+        "--ep 8 --mbs 1 --use-distributed-optimizer"};
+    const unsigned none = 0;
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        char words[1024];
+        snprintf(words, sizeof words, "%s" SWITCHES, jobs[i]);
+        struct ss_find_result *f = search(jobs[i], SS_FIND_AXES_SWITCHES, NULL, 0),
+                              *with = search(words, SS_FIND_AXES_SWITCHES, &none, 0);
+        CU_ASSERT(best_of(with) < INFINITY);
+        CU_ASSERT(best_of(f) <= best_of(with) * (1 + 1e-9));
+        ss_find_free(f);
+        ss_find_free(with);
+    }
+}
+
 /* The words of a point make its job: run alone it takes as long. */
 TEST(words)
 {
