@@ -13,6 +13,8 @@
 #define LIKELY_TOKENS 1e14
 #define MOST_USD 1e14 /* the world's product of a year */
 #define MOST_DAYS 36525.0
+#define MOST_PRICE 50.0 /* USD an hour and GPU; the dearest that clouds list is 15 */
+#define LEAST_PRICE 0.01 /* USD an hour and GPU; a tenth of what its power costs */
 
 static int wrong_nodes(const char *value, struct ss_error *err)
 {
@@ -242,6 +244,24 @@ static const char *enough(double amount, double least, char buf[32])
     return buf;
 }
 
+/* Refuses a price that no GPU has: that of a node, in cents, of a year. */
+static int check_price(const struct ss_capacity_cluster *k, struct ss_error *err)
+{
+    const int more = k->price > MOST_PRICE;
+    double meant = k->price;
+
+    if (!more && !(k->price > 0 && k->price < LEAST_PRICE))
+        return SS_OK;
+    if (more && meant / k->gpus_a_node < MOST_PRICE / 2)
+        meant /= k->gpus_a_node;
+    while (meant > MOST_PRICE || meant < LEAST_PRICE)
+        meant *= more ? 0.01 : 100;
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                   "%g USD an hour is %s than one GPU costs anywhere" SS_HINT
+                   "did you mean --price %.3gUSD/h?",
+                   k->price, more ? "more" : "less", meant);
+}
+
 int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, struct ss_error *err)
 {
     double least_usd = INFINITY;
@@ -253,8 +273,10 @@ int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, 
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "%g tokens are more than there are" SS_HINT "did you mean --tokens %gT?", c->tokens,
                        likely(c->tokens, LIKELY_TOKENS) / 1e12);
-    for (int i = 0; i < c->nclusters; i++)
+    for (int i = 0; i < c->nclusters; i++) {
+        SS_TRY(check_price(&c->clusters[i], err));
         least_usd = fmin(least_usd, c->clusters[i].least_gpu_s / 3600 * c->clusters[i].price);
+    }
     if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd)
         return ss_fail(
             err, SS_ERR_USAGE, NULL, 0,

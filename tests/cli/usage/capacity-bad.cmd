@@ -11,4 +11,8 @@
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --deadline 1s
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --deadline 1e9d
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --budget 1e30
+"$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --price 1e6USD/h
+"$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --price 98.32USD/h
+"$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --price 250USD/h
+"$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --price 1e-5USD/h
 "$STEPSIM" schedule search --pp 4 --microbatches 8 --times 0,0,0
