@@ -271,6 +271,8 @@ class Launch(unittest.TestCase):
         job = "python pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
         for lines, does in (("#$ -l rt_AF=4\n", "[ $SGE_RESOURCE_TYPE = rt_AF ] && mpirun -np $((8 * NHOSTS)) -npernode 8 " + job),
                             ("#$ -l rt_AF=4\n#$ -cwd\n", "cat $SGE_JOB_HOSTLIST > h.$JOB_ID\nmpirun -np $((8 * NHOSTS)) -npernode 8 --hostfile h.$JOB_ID " + job),
+                            ("#PJM -L node=4\n#PJM --mpi proc=32\n", "mpiexec -machinefile $PJM_O_NODEINF -n $PJM_MPI_PROC -npernode 8 " + job),
+                            ("#PJM -L node=2x2\n", "N=$(wc -l < $PJM_O_NODEINF)\n[ $N = $PJM_NODE ] && mpiexec -n $((8 * N)) -npernode 8 " + job),
                             ("#BSUB -nnodes 4\n", "N=$(sort -u $LSB_DJOB_HOSTFILE | wc -l)\njsrun -n $N -r 1 -a 8 -g 8 " + job),
                             ("#BSUB -n 32\n#BSUB -R 'span[ptile=8]'\n",
                              "blaunch torchrun --nnodes $(sort -u $LSB_DJOB_HOSTFILE | wc -l) --nproc_per_node 8 " + job[7:])):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of a script for its scheduler, "#SBATCH", "#flux:", "#BSUB", "#PBS", "#$": what they ask for, words that are misspelt, cards that the platform
+/* Lines of a script for its scheduler, "#SBATCH", "#flux:", "#BSUB", "#PBS", "#PJM", "#$": what they ask for, words that are misspelt, cards that the platform
  * does not have. */
 #include "base/base.h"
 #include "import/launcher.h"
@@ -13,6 +13,7 @@ static const struct {
     {"flux:", "flux", NULL, false},
     {"#BSUB", "bsub", "LSB_DJOB_HOSTFILE", false},
     {"#PBS", "qsub", "PBS_NODEFILE", true},
+    {"#PJM", "pjsub", "PJM_O_NODEINF", false},
     {"#$", "qsub", "SGE_JOB_HOSTLIST", false},
 };
 

@@ -71,6 +71,13 @@ static int add_hosts(struct room *x)
         rc = rc || !b->resource[0] ? rc : add_variable(x, "SGE_RESOURCE_TYPE", b->resource);
         return rc || !b->nodes ? rc : add_number(x, "NHOSTS", b->nodes);
     }
+    if (!strncmp(b->hosts, "PJM", 3)) {
+        const int all = b->all ? b->all : ss_batch_product(b->nodes, b->tasks);
+        rc = rc ? rc : add_variable(x, "PJM_O_WORKDIR", ".");
+        rc = rc ? rc : add_number(x, "PJM_JOBID", 1);
+        rc = rc || !all ? rc : add_number(x, "PJM_MPI_PROC", all);
+        return rc || !b->nodes ? rc : add_number(x, "PJM_NODE", b->nodes);
+    }
     if (b->hosts[0] != 'P')
         return rc ? rc : add_number(x, "LSB_JOBID", 1);
     rc = rc ? rc : add_variable(x, "PBS_O_WORKDIR", ".");

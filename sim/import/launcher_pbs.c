@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of resources as PBS and Grid Engine read them. */
+/* Lists of resources as PBS, Grid Engine and PJM read them. */
 #include "base/base.h"
 #include "import/launcher.h"
 
@@ -71,4 +71,33 @@ void ss_pbs_list(const char *p, struct ss_pbs *out)
             if (!strncasecmp(p, names[i], n))
                 read_chunks(p + n, p + n + strcspn(p + n, ", \t\r\n"), out);
         }
+}
+
+/* "rscgrp=regular-a,node=2x3:torus", "gpu=4" and "max-proc-per-node=8" of pjsub. A node of which GPUs are asked for is one. */
+void ss_pjm_list(const char *list, int64_t count[SS_COUNTS])
+{
+    static const struct {
+        const char *name;
+        int what;
+    } rows[] = {{"node=", SS_COUNT_NODES},
+                {"vnode=", SS_COUNT_NODES},
+                {"gpu=", SS_COUNT_GPUS},
+                {"proc=", SS_COUNT_ALL},
+                {"max-proc-per-node=", SS_COUNT_NODE}};
+
+    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',')
+        for (size_t k = 0; k < SS_ARRAY_LEN(rows); k++) {
+            const size_t length = strlen(rows[k].name);
+            int64_t all = 1, one;
+            if (strncmp(p, rows[k].name, length) != 0)
+                continue;
+            const char *at = p + length;
+            for (char *end; (one = strtoll(at, &end, 10)) > 0 && one <= 1 << 20 && all <= 1 << 20; at = end) {
+                all *= one;
+                end += rows[k].what == SS_COUNT_NODES && *end == 'x';
+            }
+            count[rows[k].what] = at > p + length && all <= 1 << 20 ? all : count[rows[k].what];
+        }
+    if (count[SS_COUNT_GPUS] && !count[SS_COUNT_NODES])
+        count[SS_COUNT_NODES] = 1;
 }

@@ -13,6 +13,7 @@ enum {
     SPAN,
     LSF_GPUS,
     PBS_LIST,
+    PJM_LIST,
     STANDALONE,
     ONE_A_NODE,
     NQSV_NODES,
@@ -33,7 +34,7 @@ static const struct {
     const char *names;
     enum ss_launcher_layer layer;
 } launchers[] = {
-    {"sbatch salloc bsub qsub", SS_LAYER_BATCH},
+    {"sbatch salloc bsub qsub pjsub", SS_LAYER_BATCH},
     {MPI " srun aprun jsrun flux horovodrun", SS_LAYER_STEP},
     {"torchrun msrun deepspeed accelerate colossalai " ITSELF, SS_LAYER_NODE},
 };
@@ -65,6 +66,8 @@ static const struct option {
     {"bsub", "-R", SPAN, NULL},
     {"bsub", "-gpu", LSF_GPUS, NULL},
     {"qsub", "-l", PBS_LIST, NULL},
+    {"pjsub", "-L --rsc-list --mpi", PJM_LIST, NULL},
+    {"pjsub", "--omp --fs --llio", PLAIN, NULL},
     {"qsub", "-b", NQSV_NODES, NULL},
     {MPI " horovodrun", "-np --np -n --n -c --num-proc", SS_COUNT_ALL, NULL},
     {MPI, "-N -npernode --npernode -ppn --ppn -perhost --ntasks-per-node", SS_COUNT_NODE, NULL},
@@ -348,7 +351,7 @@ static int take(struct chain *x, size_t i, const struct option *o, const char *v
     struct ss_launcher_layer_said *said = &x->out->layer[x->layer];
     int64_t n;
 
-    if (o->what == SPAN || o->what == LSF_GPUS || o->what == PBS_LIST)
+    if (o->what == SPAN || o->what == LSF_GPUS || o->what == PBS_LIST || o->what == PJM_LIST)
         SS_TRY(ss_launcher_resources(x->name, value, x->words->file, x->words->w[i].line, x->err));
     switch (o->what) {
     case HOSTS: return take_hosts(x, i, value, false);
@@ -361,6 +364,7 @@ static int take(struct chain *x, size_t i, const struct option *o, const char *v
         return SS_OK;
     case LSF_GPUS: take_number(&said->count[SS_COUNT_GPUS], value, "num="); return SS_OK;
     case PBS_LIST: take_list(said, value); return SS_OK;
+    case PJM_LIST: ss_pjm_list(value, said->count); return SS_OK;
     case NQSV_NODES: /* of Torque, seconds */
         if (!said->count[SS_COUNT_NODES] && !ss_parse_i64(value, 1, 1 << 20, &n))
             said->count[SS_COUNT_NODES] = said->most = n;

@@ -303,6 +303,17 @@ TEST(forms)
         {"#SBATCH -J bob's\n#SBATCH --noeds=4\n", "srun python", 0, 0, "no option --noeds"},
         {"#SBATCH -N 4 --ntasks-per-node=8\nmodule load x\n#SBATCH -N 2\n", "srun python", 4, 8,
          "run.sh:3: sbatch reads no line #SBATCH behind the first command"},
+        {"#PJM -L rscgrp=regular-a\n#PJM -L node=4\n#PJM --mpi proc=32\n", "mpiexec -n 32 -npernode 8 python",
+         4, 8, NULL},
+        {"#PJM -L \"node=2x2:torus,rscgrp=cx-large,elapse=1:00:00\"\n#PJM --mpi max-proc-per-node=4\n#PJM "
+         "-j\n",
+         "mpiexec python", 4, 4, NULL},
+        {"#PJM --rsc-list gpu=4\n#PJM -g gz00\n#PJM --omp thread=2\n#PJM --fs /work\n",
+         "torchrun --nproc_per_node 4", 1, 4, NULL},
+        {"#PJM -L node=4\n", "torchrun --nproc_per_node 8", 1, 8,
+         "asks for 4 nodes, but torchrun is started once"},
+        {"#PJM -L nodes=4\n", "mpiexec python", 0, 0, "no resource is nodes"},
+        {"#PJM --rsc-lst node=4\n", "mpiexec python", 0, 0, "pjsub has no option --rsc-lst"},
         {"#$ -l node_f=4\n", "mpirun -np 32 -npernode 8 python", 4, 8, NULL},
         {"",
          "bsub -n 2 -Rspan[ptile=1] -gpu num=8/task:mode=shared blaunch torchrun --nnodes 2 --nproc_per_node "

@@ -81,6 +81,8 @@ struct ss_pbs {
 };
 /* launcher_pbs.c: reads a list, "select=4:ngpus=8:mpiprocs=8,walltime=2:00", "nodes=4:ppn=8", "rt_F=4", up to a blank. What it does not tell stays. */
 void ss_pbs_list(const char *list, struct ss_pbs *out);
+/* Reads a list of pjsub, "rscgrp=regular-a,node=2x3:torus", "gpu=4", "max-proc-per-node=8". */
+void ss_pjm_list(const char *list, int64_t count[SS_COUNTS]);
 /* ---- launcher_misspelt.c ---- */
 
 /* Returns whether the word is the name misspelt, or has its number in the same word: "-np16". */
