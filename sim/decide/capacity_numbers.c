@@ -13,7 +13,7 @@
 #define LIKELY_TOKENS 1e14
 #define MOST_USD 1e14 /* the world's product of a year */
 #define MOST_DAYS 36525.0
-#define MOST_PRICE 50.0 /* USD an hour and GPU; the dearest that clouds list is 15 */
+#define MOST_PRICE 50.0  /* USD an hour and GPU; the dearest that clouds list is 15 */
 #define LEAST_PRICE 0.01 /* USD an hour and GPU; a tenth of what its power costs */
 
 static int wrong_nodes(const char *value, struct ss_error *err)

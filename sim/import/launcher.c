@@ -143,8 +143,19 @@ static int add_default(const struct ss_words *words, const struct ss_command *c,
     return ss_words_add(own, name, sizeof name - 1, script->line);
 }
 
+/* Whether the script has the flag, with a value behind "=" or not. */
+static int has_word(const struct ss_words *words, const struct ss_command *c, const char *flag)
+{
+    size_t n = strlen(flag);
+
+    for (size_t i = c->script + 1; i < c->end; i++)
+        if (!strncmp(words->w[i].text, flag, n) && (!words->w[i].text[n] || words->w[i].text[n] == '='))
+            return 1;
+    return 0;
+}
+
 /* Programs of Megatron-LM that take the flags of a GPT, but train another model. */
-static const char *other_model(const char *script)
+static const char *other_model(const struct ss_words *words, const struct ss_command *c)
 {
     static const char *const known[][2] = {
         {"pretrain_bert.py", "encoders with a loss of masked words (BERT)"},
@@ -159,26 +170,18 @@ static const char *other_model(const char *script)
         {"tasks/main.py", "downstream tasks"},
         {"text_generation", "generation and evaluation"},
         {"generate_samples", "generation and evaluation"},
+        {"eval_harness/", "generation and evaluation"},
         {"_inference", "generation and evaluation"}};
-    const char *slash = strrchr(script, '/');
+    const char *script = words->w[c->script].text, *slash = strrchr(script, '/');
 
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
         if (ends_in(known[i][0], ".py") && !strchr(known[i][0], '/')
                 ? !strcmp(slash ? slash + 1 : script, known[i][0])
                 : strstr(script, known[i][0]) != NULL)
             return known[i][1];
-    return NULL;
-}
-
-/* Whether the script has the flag, with a value behind "=" or not. */
-static int has_word(const struct ss_words *words, const struct ss_command *c, const char *flag)
-{
-    size_t n = strlen(flag);
-
-    for (size_t i = c->script + 1; i < c->end; i++)
-        if (!strncmp(words->w[i].text, flag, n) && (!words->w[i].text[n] || words->w[i].text[n] == '='))
-            return 1;
-    return 0;
+    /* tasks/main.py, started in its own folder */
+    return !strcmp(slash ? slash + 1 : script, "main.py") && has_word(words, c, "--task") ? "downstream tasks"
+                                                                                          : NULL;
 }
 
 int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
@@ -189,7 +192,7 @@ int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
     if (words->n == 0 || words->w[0].text[0] == '-' || !find_command(words, &c))
         return SS_OK;
     const struct ss_word *script = &words->w[c.script];
-    const char *other = other_model(script->text);
+    const char *other = other_model(words, &c);
     if (other)
         return ss_fail(err, SS_ERR_UNSUPPORTED, words->file, script->line, "%.200s: %s are not modelled",
                        script->text, other);
