@@ -248,6 +248,8 @@ class Launch(unittest.TestCase):
         self.script(f'#BSUB -n 32\n#BSUB -R "span[ptile=8]"\nmpirun python {job}\n', "job.lsf")
         self.script(f"#PBS -l 'select=4:ngpus=8:mpiprocs=8' # -l select=2\ncd x\n#PBS -l select=2:ngpus=8\nmpiexec python {job}\n", "late.pbs")
         self.script(f'#BSUB -n 32 -J "a"\n#BSUB -gpu "num=8:mode=shared" -R "rusage[mem=4G] span[ptile=8]"\nmpirun python {job}\n', "quoted.lsf")
+        self.script(f"#SBATCH -N 4 --gpus-per-node=8 --comment=\"old -N 2 run\" -J 'a # b -N 1' # -N 3\nsrun --ntasks-per-node=8 python {job}\n", "blanks.slurm")
+        self.script(f"#PJM -L node=4\n#PJM --mpi proc=32 -N 'a --mpi proc=8'\nmpiexec -npernode 8 python {job}\n", "job.pjm")
         self.script("#SBATCH -N 1 --gres=gpu:a:8,nvme:1\nN=$(scontrol show hostnames $SLURM_JOB_NODELIST | wc -l)\n[ $N = $SLURM_JOB_NUM_NODES ] && "
                     f"srun torchrun --nnodes $SLURM_NNODES --nproc_per_node $SLURM_GPUS_ON_NODE {job}\n", "env.slurm")
         self.script(f"#PBS -l select=4:ngpsu=8\nmpiexec python {job}\n", "bad.pbs")
@@ -262,7 +264,7 @@ class Launch(unittest.TestCase):
                            (f"tmux has-session -t a || tmux new -ds a -x 9 \\; send-keys -t a 'N=4' Enter\ntmux send -t a 'torchrun --nproc_per_node $N' Space '{job}' ENTER", 4),
                            (f"tmux new-window -e N=4 'torchrun --nproc_per_node $N {job}' \\; split-window -l 9 top", 4),
                            (f"screen -dmS a\nscreen -S a -p 0 -X stuff 'N=4^M'\nscreen -S a -p 0 -X stuff \"torchrun --nproc_per_node \\$N {job}\\\\n\"", 4),
-                           ("qsub late.pbs", 32), ("bsub < quoted.lsf", 32), ("sbatch -N 2 env.slurm", 16), ("sbatch --nodes=4 env.slurm", 32)):
+                           ("qsub late.pbs", 32), ("bsub < quoted.lsf", 32), ("sbatch blanks.slurm", 32), ("pjsub job.pjm", 32), ("sbatch -N 2 env.slurm", 16), ("sbatch --nodes=4 env.slurm", 32)):
             with self.subTest(line=line[:50]):
                 r = run(*HERE, "--launch", self.script(line + "\n"), cwd=self.folder)
                 self.assertEqual(json.loads(r.stdout).get("gpus"), gpus, r.stdout[:400])
@@ -514,7 +516,7 @@ class Launch(unittest.TestCase):
         self.assertTrue(any(n.endswith("not modelled: NCCL_IB_DISABLE=1") for n in got["warnings"]), got["warnings"])
         plain = self.result("--launch", self.script("NCCL_NVLS_ENABLE=0\n" + job))["iteration_ms"]  # not exported
         self.assertNotEqual(plain, want)
-        for text in ("#SBATCH --export=ALL,NCCL_NVLS_ENABLE=0\n" + job, "echo NCCL_NVLS_ENABLE=0 > .deepspeed_env\n" + job.replace("torchrun --nproc_per_node 8", "deepspeed --num_gpus 8")):
+        for text in ("#SBATCH -N 1 --export=\"ALL,A=b c,NCCL_NVLS_ENABLE=0\" # all\n" + job, "#SBATCH --export=ALL,NCCL_NVLS_ENABLE=0\n" + job, "echo NCCL_NVLS_ENABLE=0 > .deepspeed_env\n" + job.replace("torchrun --nproc_per_node 8", "deepspeed --num_gpus 8")):
             self.assertEqual(self.result("--launch", self.script(text))["iteration_ms"], want)
         path = self.script("export NCCL_NVLS_ENABLE=0\n" + job)
         self.assertEqual(self.result("--launch", path, "--set", "ss.nccl.nvls=1")["iteration_ms"], plain)

@@ -86,22 +86,39 @@ static int add_hosts(struct room *x)
     return rc || b->host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", b->host_lines);
 }
 
-/* Adds "#SBATCH --export=ALL,NAME=VALUE", as Slurm does. */
+/* Adds the variables of "ALL,NAME=VALUE". */
+static int add_list(struct room *x, const char *list)
+{
+    char name[64], value[200];
+    int rc = SS_OK;
+
+    for (size_t n; (n = strcspn(list, ",")) > 0 && !rc; list += n + (list[n] == ',')) {
+        const char *equal = memchr(list, '=', n);
+        if (!equal)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(equal - list), list);
+        snprintf(value, sizeof value, "%.*s", (int)(n - (size_t)(equal + 1 - list)), equal + 1);
+        rc = add_variable(x, name, value);
+    }
+    return rc;
+}
+
+/* Adds what lines "#SBATCH --export=ALL,NAME=VALUE" export, as Slurm does. */
 static int add_exported(struct room *x)
 {
-    static const char mark[] = "#SBATCH --export=";
+    static const char mark[] = "#SBATCH", option[] = "--export=";
     int rc = SS_OK;
 
     for (const char *line = x->text; line && !rc; line = strchr(line, '\n'), line += line != NULL) {
-        char name[64], value[200];
-        const char *p = strncmp(line, mark, sizeof mark - 1) ? "" : line + sizeof mark - 1;
-        for (size_t n; (n = strcspn(p, ",\n")) > 0 && !rc; p += n + (p[n] == ',')) {
-            const char *equal = memchr(p, '=', n);
-            snprintf(name, sizeof name, "%.*s", equal ? (int)(equal - p) : 0, p);
-            snprintf(value, sizeof value, "%.*s", equal ? (int)(n - (size_t)(equal + 1 - p)) : 0,
-                     equal ? equal + 1 : p);
-            rc = equal ? add_variable(x, name, value) : SS_OK;
-        }
+        const char *at = line + sizeof mark - 1;
+        struct ss_words words = {0};
+        if (strncmp(line, mark, sizeof mark - 1) || !isblank((unsigned char)*at))
+            continue;
+        rc = ss_args_read(&words, at, strcspn(at, "\n"), NULL, NULL) == SS_ERR_NOMEM ? SS_ERR_NOMEM : SS_OK;
+        for (size_t i = 0; i < words.n && !rc; i++)
+            if (!strncmp(words.w[i].text, option, sizeof option - 1))
+                rc = add_list(x, words.w[i].text + sizeof option - 1);
+        ss_words_free(&words);
     }
     return rc;
 }

@@ -101,9 +101,13 @@ static const char launcher_text[] = HEAD SEEN(
                                  "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; "
                                  "done; exit 0\n";
 
-/* Words of a line for a scheduler, without quotes and comment. */
-#define LINE "rest=${rest%%[[:space:]]#*}; lines+=(${rest//[\\\"\\']/})"
-static const char runner_text[] = HEAD
+/* A function that adds the words of $rest, a line for a scheduler, to lines: without quotes, in which blanks do not part words, and comment. */
+#define SPLIT                                                                                                \
+    "split() { local q=$'[\"\\']' "                                                                          \
+    "re=$'^[[:space:]]*(([^[:space:]\"\\']|\"[^\"]*(\"|$)|\\'[^\\']*(\\'|$))+)(.*)'\n"                       \
+    "while [[ $rest =~ $re && ${BASH_REMATCH[1]} != '#'* ]]; do rest=${BASH_REMATCH[5]}; "                   \
+    "lines+=(\"${BASH_REMATCH[1]//$q/}\"); done; }\n"
+static const char runner_text[] = HEAD SPLIT
     /* what a window is told to type */
     "case \"${0##*/} $*\" in 'screen '*' stuff '*) printf -v text %b \"${!#}\"; text=${text//$'\\r'/$'\\n'}\n"
     "  exec @R" SS_SANDBOX_PROGRAMS "/tmux send-keys -t \"${*:1:$#-1}\" \"${text//^M/$'\\n'}\";; esac\n"
@@ -138,7 +142,7 @@ static const char runner_text[] = HEAD
     "done\n"
     /* whose script is on stdin */
     "if ! (($#)) && [ \"$own\" = bsub ]; then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- bash $at/batch\n"
-    "while read -r mark rest; do case $mark in '#BSUB') " LINE ";; esac; done < $at/batch; fi\n"
+    "while read -r mark rest; do case $mark in '#BSUB') split;; esac; done < $at/batch; fi\n"
     "own=(\"$own\" \"${lines[@]}\" \"${own[@]:1}\")\n" /* whose words beat the lines */
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
     "export STEPSIM_RUNNER=$n\n"
@@ -186,11 +190,11 @@ static const char tmux_text[] =
                 "  \"$verb \"[CM]-?|\"$verb \"Escape) words=();; *) words+=(\"$word\");; esac\n"
                 "done; exit 0\n";
 
-/* sbatch, qsub: the batch script is a file or comes on stdin; its lines #SBATCH, #PBS are words of the command, too. What Slurm sets by them is set
+/* sbatch, qsub, pjsub: the batch script is a file or comes on stdin; its lines #SBATCH, #PBS, #PJM are words of the command, too. What Slurm sets by them is set
  * where nobody did. */
-static const char sbatch_text[] = HEAD RECORD
+static const char sbatch_text[] = HEAD SPLIT RECORD
     "put() { [ -n \"${!1-}\" ] || export \"$1=$2\"; }\nlast= own=(\"${0##*/}\") lines=() wrap=; "
-    "sign=#SBATCH; [ $own = sbatch ] || sign=#PBS\n"
+    "sign=#PBS; case $own in sbatch) sign=#SBATCH;; pjsub) sign=#PJM;; esac\n"
     "while (($#)); do\n"
     "  case $1 in --wrap) wrap=$2; shift;; --wrap=*) wrap=${1#--wrap=};; -*) own+=(\"$1\");; *) "
     "[ -f \"$1\" ] && break; own+=(\"$1\");; esac\n"
@@ -198,8 +202,8 @@ static const char sbatch_text[] = HEAD RECORD
     "done\n"
     "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
     "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
-    "while read -r mark rest; do case $mark in \"$sign\") " LINE
-    ";; ''|'#'*) ;; *) break;; esac; done < \"$1\"\n"
+    "while read -r mark rest; do case $mark in \"$sign\") split;; ''|'#'*) ;; *) break;; esac; done < "
+    "\"$1\"\n"
     "[ $own != sbatch ] || for word in \"${own[@]:1}\" \"${lines[@]}\"; do one=$last$word last=; "
     "v=${one#*=}\n"
     "  case $word in -N|--nodes|--gres|--gpus-per-node|--ntasks-per-node) last=$word=; continue;; esac\n"
@@ -419,7 +423,7 @@ const struct ss_sandbox_program ss_sandbox_programs[] = {
     {runners, runner_text},
     {remotes, remote_text},
     {"tmux", tmux_text},
-    {"sbatch qsub", sbatch_text},
+    {"sbatch qsub pjsub", sbatch_text},
     {"sh dash", sh_text},
     {"sleep sync wait clear", nothing_text},
     {"hostname", hostname_text},
