@@ -50,10 +50,11 @@ static int take_shapes(const struct ss_find_point *const *points, int npoints,
 double ss_capacity_slowest_lent(void *ctx, const struct ss_find_point *const *points, int n)
 {
     struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
+    const double *lent_s = ctx, most = fmax(points[0]->summary.iteration_s, *lent_s);
 
-    (void)ctx;
-    return take_shapes(points, n, shape) < SS_CAPACITY_SHAPES ? INFINITY
-                                                              : shape[SS_CAPACITY_SHAPES - 1].gpu_s;
+    return take_shapes(points, n, shape) < SS_CAPACITY_SHAPES
+               ? most
+               : fmin(most, shape[SS_CAPACITY_SHAPES - 1].gpu_s);
 }
 
 int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a,
@@ -71,4 +72,34 @@ int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct s
     if (n < SS_CAPACITY_SHAPES)
         a->shape[n].tp = 0;
     return SS_OK;
+}
+
+static int by_gpu_seconds(const void *left, const void *right)
+{
+    const struct ss_capacity_shape *a = left, *b = right;
+    return a->gpu_s < b->gpu_s ? -1 : a->gpu_s > b->gpu_s;
+}
+
+void ss_capacity_put_shapes(struct ss_capacity_board *lent, const struct ss_capacity_answer *a,
+                            double *lent_gpu_s)
+{
+    struct ss_capacity_shape all[2 * SS_CAPACITY_SHAPES];
+    int n = lent->nshapes;
+
+    memcpy(all, lent->shape, sizeof lent->shape);
+    for (int i = 0; i < SS_CAPACITY_SHAPES && a->shape[i].tp; i++) {
+        int k = 0;
+        while (k < n && strcmp(all[k].words, a->shape[i].words) != 0)
+            k++;
+        if (k == n)
+            all[n++] = a->shape[i];
+        else
+            all[k].gpu_s = fmin(all[k].gpu_s, a->shape[i].gpu_s);
+    }
+    if (n)
+        qsort(all, (size_t)n, sizeof *all, by_gpu_seconds);
+    lent->nshapes = n < SS_CAPACITY_SHAPES ? n : SS_CAPACITY_SHAPES;
+    memcpy(lent->shape, all, sizeof lent->shape);
+    if (n >= SS_CAPACITY_SHAPES)
+        *lent_gpu_s = fmin(*lent_gpu_s, all[SS_CAPACITY_SHAPES - 1].gpu_s);
 }

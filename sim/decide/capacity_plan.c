@@ -36,6 +36,7 @@ struct run {
         int64_t layouts;                /* that searches had, */
         int searches;                   /* and how many searches */
     } * tally;                          /* [nclusters] */
+    struct ss_capacity_board *lent;     /* [nclusters]: the best layouts of all rows so far */
     struct ss_capacity_answer *answers; /* [nclusters * WAVE] */
     int *items;                         /* [nclusters * WAVE] */
 };
@@ -101,35 +102,6 @@ static int put_point(struct run *r, const struct ss_capacity_point *p, struct ss
     return SS_OK;
 }
 
-static int by_gpu_seconds(const void *left, const void *right)
-{
-    const struct ss_capacity_shape *a = left, *b = right;
-    return a->gpu_s < b->gpu_s ? -1 : a->gpu_s > b->gpu_s;
-}
-
-/* Keeps the best layouts of all rows on the board of their platform. */
-static void put_shapes(struct run *r, const struct ss_capacity_answer *a)
-{
-    struct ss_capacity_board *b = &r->x->boards[a->point.cluster];
-    struct ss_capacity_shape all[2 * SS_CAPACITY_SHAPES];
-    int n = b->nshapes;
-
-    memcpy(all, b->shape, sizeof b->shape);
-    for (int i = 0; i < SS_CAPACITY_SHAPES && a->shape[i].tp; i++) {
-        int k = 0;
-        while (k < n && strcmp(all[k].words, a->shape[i].words) != 0)
-            k++;
-        if (k == n)
-            all[n++] = a->shape[i];
-        else
-            all[k].gpu_s = fmin(all[k].gpu_s, a->shape[i].gpu_s);
-    }
-    if (n)
-        qsort(all, (size_t)n, sizeof *all, by_gpu_seconds);
-    b->nshapes = n < SS_CAPACITY_SHAPES ? n : SS_CAPACITY_SHAPES;
-    memcpy(b->shape, all, sizeof b->shape);
-}
-
 /* Sets what a number has to beat: the dearer answer of the two, or the slower one within a budget alone. */
 static void set_boards(struct run *r)
 {
@@ -158,14 +130,14 @@ static int deal(struct run *r, int n, struct ss_error *err)
     SS_THEN(rc, n ? ss_pool_deal(r->crew, r->items, n, r->answers, err) : SS_OK);
     for (int i = 0; i < n && !rc; i++) {
         const struct ss_capacity_answer *a = &r->answers[i];
-        int kind = r->items[i] % KINDS;
-        r->x->plan->clusters[a->point.cluster].planned++;
-        r->tally[a->point.cluster].layouts += a->layouts;
-        r->tally[a->point.cluster].searches += a->layouts > 0;
+        int kind = r->items[i] % KINDS, k = a->point.cluster;
+        r->x->plan->clusters[k].planned++;
+        r->tally[k].layouts += a->layouts;
+        r->tally[k].searches += a->layouts > 0;
         if (a->why.code && !r->first->code)
             *r->first = a->why;
         if (kind == FULL || kind == ROW_NEAR)
-            put_shapes(r, a);
+            ss_capacity_put_shapes(&r->lent[k], a, &r->x->boards[k].lent_gpu_s);
         if (kind == FULL || kind == ROW_NEAR || ss_capacity_holds(&a->point))
             rc = put_point(r, &a->point, err);
     }
@@ -205,6 +177,15 @@ static int deal_full(struct run *r, int *n, int last, struct ss_error *err)
     return rc;
 }
 
+/* Puts the best layouts of all rows so far on the boards. */
+static void put_boards(struct run *r)
+{
+    for (int k = 0; k < r->x->plan->nclusters; k++) {
+        r->x->boards[k].nshapes = r->lent[k].nshapes;
+        memcpy(r->x->boards[k].shape, r->lent[k].shape, sizeof r->lent[k].shape);
+    }
+}
+
 /* Plans the first row of each platform that has a limit and a range, all of them at once. */
 static int plan_first(struct run *r, struct ss_error *err)
 {
@@ -212,15 +193,29 @@ static int plan_first(struct run *r, struct ss_error *err)
 
     for (int k = 0; k < r->x->plan->nclusters && !rc; k++) {
         r->numbers[k].first = is_refined(r, k) ? ss_capacity_first_row(r->x->plan, k, &r->numbers[k]) : -1;
+        r->x->boards[k].lent_gpu_s = INFINITY;
         if (r->numbers[k].first >= 0)
             r->items[n++] = item_of(r, k, r->numbers[k].first, FULL);
         rc = deal_full(r, &n, 0, err);
     }
-    return rc ? rc : deal_full(r, &n, 1, err);
+    SS_THEN(rc, deal_full(r, &n, 1, err));
+    put_boards(r);
+    return rc;
+}
+
+/* Returns whether a row of a platform is planned in a pass over its rows. The one behind the first row lends layouts that are likely to be the best
+ * of all, so that others are searched for less. */
+static int is_of_pass(const struct ss_capacity_numbers *x, int near, int pass, int i)
+{
+    int next = x->first + 1;
+
+    while (near && next < x->n && x->state[next] != SS_CAPACITY_ROW)
+        next++;
+    return x->state[i] == SS_CAPACITY_ROW && i != x->first && (near && i == next) == !pass;
 }
 
 /* Plans the other rows of all platforms. Where all numbers of one are too many to be searched, the tensor and context sizes that are best on the
- * first row will do. */
+ * first row will do; else no row lends anything. */
 static int plan_rows(struct run *r, struct ss_error *err)
 {
     int n = 0, rc = SS_OK;
@@ -231,15 +226,23 @@ static int plan_rows(struct run *r, struct ss_error *err)
         for (int i = 0; i < x->n; i++)
             open += x->state[i] != SS_CAPACITY_HOPELESS;
         x->every = r->x->options->layout == SS_CAPACITY_GIVEN || mean_layouts(r, k) * open <= MOST_SEARCHED;
-        int near = x->first >= 0 && !x->every && r->x->boards[k].nshapes;
-        for (int i = 0; i < x->n && !rc; i++) {
-            if (x->state[i] != SS_CAPACITY_ROW || i == x->first)
-                continue;
-            r->items[n++] = item_of(r, k, i, near ? ROW_NEAR : FULL);
-            rc = deal_full(r, &n, 0, err);
-        }
+        r->x->boards[k].lent_gpu_s = x->every ? 0 : r->x->boards[k].lent_gpu_s;
     }
-    return rc ? rc : deal_full(r, &n, 1, err);
+    for (int pass = 0; pass < 2 && !rc; pass++) {
+        for (int k = 0; k < r->x->plan->nclusters; k++) {
+            const struct ss_capacity_numbers *x = &r->numbers[k];
+            int near = x->first >= 0 && !x->every && r->x->boards[k].nshapes;
+            for (int i = 0; i < x->n && !rc; i++) {
+                if (!is_of_pass(x, near, pass, i))
+                    continue;
+                r->items[n++] = item_of(r, k, i, near ? ROW_NEAR : FULL);
+                rc = deal_full(r, &n, 0, err);
+            }
+        }
+        SS_THEN(rc, deal_full(r, &n, 1, err));
+    }
+    put_boards(r);
+    return rc;
 }
 
 /* ---- numbers between rows ---- */
@@ -443,9 +446,10 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
 
     r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
     r.tally = ss_calloc((size_t)x->plan->nclusters, sizeof *r.tally);
+    r.lent = ss_calloc((size_t)x->plan->nclusters, sizeof *r.lent);
     r.answers = ss_calloc((size_t)x->plan->nclusters * WAVE, sizeof *r.answers);
     r.items = ss_calloc((size_t)x->plan->nclusters * WAVE, sizeof *r.items);
-    int rc = r.offset && r.tally && r.answers && r.items ? open_crew(&r, err) : ss_nomem(err);
+    int rc = r.offset && r.tally && r.lent && r.answers && r.items ? open_crew(&r, err) : ss_nomem(err);
     if (!rc)
         tell(&r, 0);
     SS_THEN(rc, plan_first(&r, err));
@@ -455,6 +459,7 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     ss_pool_close(r.crew);
     free(r.offset);
     free(r.tally);
+    free(r.lent);
     free(r.answers);
     free(r.items);
     return rc;

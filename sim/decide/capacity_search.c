@@ -76,9 +76,19 @@ static void vary_near(const struct ss_capacity_board *b, const struct ss_request
     ss_sweep_vary(vary, text, NULL); /* which refuses what is varied already, or one flag too many */
 }
 
-/* Finds how long an iteration takes with the best of a small part of the layouts, s, and the share by which others may be slower and not
- * told apart; `most`: none of them surely fits and is faster. */
-static double find_some(const struct ss_request *site, const struct ss_find_options *all, double most)
+static int gives(const struct ss_sweep *vary, const char *flag)
+{
+    int found = 0;
+
+    for (int f = 0; f < vary->nflags; f++)
+        found |= ss_has_word(flag, vary->flags[f].name);
+    return found;
+}
+
+/* Finds what other rows' layouts, where micro batches are free, and the best of a small part of the layouts tell of a row. */
+static struct ss_capacity_known find_some(const struct ss_capacity_planner *x, const struct ss_request *site,
+                                          const struct ss_find_options *all,
+                                          const struct ss_capacity_answer *a, int batch)
 {
     static const struct {
         int axis;
@@ -90,34 +100,35 @@ static double find_some(const struct ss_request *site, const struct ss_find_opti
     struct ss_sweep *vary = malloc(sizeof *vary);
     struct ss_find_options options = *all;
     struct ss_find_result *found = NULL;
+    struct ss_capacity_known known = {INFINITY, INFINITY};
 
+    if (!ss_find_gives_axis(site, SS_FIND_MBS) && !gives(all->vary, "--mbs"))
+        known = ss_capacity_try_shapes(x, site, a, batch);
     if (!vary)
-        return most;
+        return known;
     *vary = *all->vary;
     options.vary = vary;
     options.also_alike = 0;
     options.wanted = NULL;
-    options.below = &most;
+    options.below = &known.best_s;
     for (size_t i = 0; i < SS_ARRAY_LEN(few); i++)
         if (!ss_find_gives_axis(site, few[i].axis))
             ss_sweep_vary(vary, few[i].values, NULL);
-    if (!ss_find_run(site, &options, &found, NULL) && found->groups[0].best >= 0) {
-        const struct ss_summary *best = &found->points[found->groups[0].best].summary;
-        most = fmin(most, ss_capacity_not_apart(best));
-    }
+    if (!ss_find_run(site, &options, &found, NULL) && found->groups[0].best >= 0)
+        ss_capacity_know(&known, &found->points[found->groups[0].best].summary);
     ss_find_free(found);
     free(vary);
-    return most;
+    return known;
 }
 
-/* Predicts the layouts of a search from the `first` on, the fastest by closed forms first, until none can be faster where flows are asked. */
+/* Predicts the layouts of a search behind the `first`, of which *p is the prediction, the fastest by closed forms first, until none can be
+ * faster where flows are asked. */
 static int predict_best(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
                         const struct ss_find_result *found, int first, struct ss_capacity_point *p,
                         struct ss_error *why)
 {
     struct ss_capacity_point next = *p;
-    int best = first, rc = ss_capacity_predict_words(x, site, batch, found->points[first].flags,
-                                                     SS_CAPACITY_NARROW, p, why);
+    int best = first, rc = SS_OK;
 
     for (int i = first + 1; i < found->npoints && i <= first + MOST_FLOWS && !rc; i++) {
         const struct ss_find_point *f = &found->points[i];
@@ -133,16 +144,43 @@ static int predict_best(const struct ss_capacity_planner *x, const struct ss_req
     return rc ? rc : ss_capacity_widen(x, site, found->points[best].flags, p, why);
 }
 
-static int gives(const struct ss_sweep *vary, const char *flag)
+/*
+ * Searches by closed forms, and predicts the best layout. A row wants that and what it may lend. Where flows make its best slower, or what is
+ * known has not been found again, all are wanted that are not told apart from the best.
+ */
+static int find_best(const struct ss_capacity_planner *x, const struct ss_request *site,
+                     struct ss_find_options *o, const struct ss_capacity_known *known,
+                     struct ss_capacity_answer *a, struct ss_find_result **found, struct ss_capacity_point *p,
+                     struct ss_error *why)
 {
-    int found = 0;
+    double lent_s = x->boards[p->cluster].lent_gpu_s * x->tokens_a_row * p->batch / p->gpus * (1 + 1e-9);
+    const struct ss_find_group *g;
+    int rc, settled = 0;
 
-    for (int f = 0; f < vary->nflags; f++)
-        found |= ss_has_word(flag, vary->flags[f].name);
-    return found;
+    do {
+        const double most_s = fmin(known->alike_s, fmax(known->best_s, lent_s));
+        o->below = x->limited ? o->below : &most_s;
+        o->ctx = &lent_s;
+        ss_find_free(*found);
+        *found = NULL;
+        rc = ss_find_run(site, o, found, why);
+        if (rc)
+            return rc;
+        g = &(*found)->groups[0];
+        int best = g->best >= 0 ? g->best : g->near;
+        a->layouts += g->layouts - g->refused + A_PREDICTION * g->predicted + A_SEARCH;
+        if (best >= 0)
+            rc = ss_capacity_predict_words(x, site, p->batch, (*found)->points[best].flags,
+                                           SS_CAPACITY_NARROW, p, why);
+        settled = x->limited || isinf(lent_s) ||
+                  (g->best >= 0 ? p->summary.iteration_s <= (*found)->points[best].summary.iteration_s
+                                : isinf(most_s));
+        lent_s = INFINITY;
+    } while (!rc && !settled);
+    return rc;
 }
 
-/* Searches with a batch by closed forms, and takes the best layout into the answer where it is better. */
+/* Searches with a batch, and takes the best layout into the answer where it is better. */
 static int search_batch(const struct ss_capacity_planner *x, struct ss_request *site, int batch,
                         struct ss_capacity_answer *a, struct ss_error *why)
 {
@@ -158,7 +196,8 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                                       .also_alike = !x->limited,
                                       .wanted = x->limited ? NULL : ss_capacity_slowest_lent,
                                       .brief = 1,
-                                      .below = x->limited ? &most_s : NULL};
+                                      .below = &most_s};
+    struct ss_capacity_known known = {INFINITY, INFINITY};
     struct ss_find_result *found = NULL;
     struct ss_capacity_point p = a->point;
     int rc = vary ? ss_capacity_set_number(site, "--global-batch-size", batch, why) : ss_nomem(why);
@@ -170,20 +209,19 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
         vary_near(&x->boards[p.cluster], site, "--tp", 0, vary);
         vary_near(&x->boards[p.cluster], site, "--cp", 1, vary);
     }
-    if (!rc && !x->limited) {
-        if (!ss_find_gives_axis(site, SS_FIND_MBS) && !gives(vary, "--mbs"))
-            most_s = ss_capacity_try_shapes(x, site, a, batch);
-        most_s = find_some(site, &options, most_s);
-        options.below = &most_s;
-    }
-    SS_THEN(rc, ss_find_run(site, &options, &found, why));
+    if (!rc && !x->limited)
+        known = find_some(x, site, &options, a, batch);
+    p.batch = batch;
+    SS_THEN(rc, find_best(x, site, &options, &known, a, &found, &p, why));
     free(vary);
-    if (rc)
+    if (!found)
         return rc;
     const struct ss_find_group *g = &found->groups[0];
     int best = g->best >= 0 ? g->best : g->near;
-    a->layouts += g->layouts - g->refused + A_PREDICTION * g->predicted + A_SEARCH;
-    p.batch = batch;
+    if (rc) {
+        ss_find_free(found);
+        return rc;
+    }
     if (best >= 0) {
         rc = predict_best(x, site, batch, found, best, &p, why);
     } else {

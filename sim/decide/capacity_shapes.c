@@ -180,14 +180,21 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
     return rc;
 }
 
-double ss_capacity_try_shapes(const struct ss_capacity_planner *x, const struct ss_request *site,
-                              const struct ss_capacity_answer *a, int batch)
+void ss_capacity_know(struct ss_capacity_known *known, const struct ss_summary *fits)
+{
+    known->best_s = fmin(known->best_s, fits->iteration_s);
+    known->alike_s = fmin(known->alike_s, ss_capacity_not_apart(fits));
+}
+
+struct ss_capacity_known ss_capacity_try_shapes(const struct ss_capacity_planner *x,
+                                                const struct ss_request *site,
+                                                const struct ss_capacity_answer *a, int batch)
 {
     const struct ss_capacity_board *board = &x->boards[a->point.cluster];
     struct ss_capacity_answer some = *a;
     struct trials all = {.x = x, .site = site, .answer = &some};
     const struct best *best = &all.best[batch != x->plan->asked_batch];
-    double most = INFINITY;
+    struct ss_capacity_known known = {INFINITY, INFINITY};
     int rc = SS_OK;
 
     some.point.batch = batch;
@@ -199,11 +206,11 @@ double ss_capacity_try_shapes(const struct ss_capacity_planner *x, const struct 
     }
     if (all.n)
         qsort(all.trial, (size_t)all.n, sizeof *all.trial, by_bound);
-    for (int i = 0; i < all.n && !rc && all.trial[i].bound * batch < most; i++) {
+    for (int i = 0; i < all.n && !rc && all.trial[i].bound * batch < known.best_s; i++) {
         rc = predict(&all, &all.trial[i], NULL);
         if (best->words[0] && !ss_capacity_doubt(&best->point))
-            most = best->point.summary.iteration_s; /* no trial that is slower is better */
+            ss_capacity_know(&known, &best->point.summary);
     }
     free(all.trial);
-    return isinf(most) ? most : ss_capacity_not_apart(&best->point.summary);
+    return known;
 }

@@ -132,14 +132,34 @@ TEST(try)
     CU_ASSERT_EQUAL_FATAL(ss_capacity_predict_words(&x, &r, 128, "--tp 1 --use-distributed-optimizer --mbs 1",
                                                     SS_CAPACITY_BLIND, &p, &err),
                           0);
-    double most = ss_capacity_try_shapes(&x, &r, &a, 128);
+    const struct ss_capacity_known known = ss_capacity_try_shapes(&x, &r, &a, 128);
     CU_ASSERT_EQUAL(ss_capacity_doubt(&p), 0);
-    CU_ASSERT(most > 0.5 * p.summary.iteration_s && most <= ss_capacity_not_apart(&p.summary));
+    CU_ASSERT(known.best_s > 0.5 * p.summary.iteration_s && known.best_s <= p.summary.iteration_s);
+    CU_ASSERT(known.alike_s > known.best_s && known.alike_s <= ss_capacity_not_apart(&p.summary));
     board.nshapes = 0;
-    CU_ASSERT(isinf(ss_capacity_try_shapes(&x, &r, &a, 128)));
+    CU_ASSERT(isinf(ss_capacity_try_shapes(&x, &r, &a, 128).best_s));
     ss_cache_close(x.run.cache);
     ss_input_cache_drop(x.inputs);
     ss_request_free(&r);
+}
+
+/* A row wants its best layout, and those that it may lend: the 16 fastest, or fewer where other rows lend faster ones. */
+TEST(lent)
+{
+    static struct ss_find_point point[20];
+    const struct ss_find_point *points[20];
+    double any = INFINITY, faster = 12.5, none = 0;
+
+    for (int i = 0; i < 20; i++) {
+        point[i].pp = i + 1;
+        point[i].summary.iteration_s = 10 + i;
+        snprintf(point[i].flags, sizeof point[i].flags, "--pp %d --mbs 1", i + 1);
+        points[i] = &point[i];
+    }
+    CU_ASSERT_EQUAL(ss_capacity_slowest_lent(&any, points, 20), 25);
+    CU_ASSERT(isinf(ss_capacity_slowest_lent(&any, points, 15)));
+    CU_ASSERT_EQUAL(ss_capacity_slowest_lent(&faster, points, 20), faster);
+    CU_ASSERT_EQUAL(ss_capacity_slowest_lent(&none, points, 20), 10);
 }
 
 SUITE(capacity_range)

@@ -72,6 +72,8 @@ struct ss_capacity_planner {
     struct ss_capacity_board {
         int nshapes;
         struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
+        double
+            lent_gpu_s; /* GPU-seconds a token from which on no row lends a layout; INFINITY: any may be lent */
         double gpu_hours, time_s; /* a point has to take less, h and s; 0: any */
         int missed;               /* 1: no point keeps the deadline, and any faster one is wanted */
         int helpers; /* processes that one search may have, where a list has fewer numbers than workers */
@@ -134,15 +136,25 @@ struct ss_find_point;
 /* Notes the layouts that are best by a search, for other numbers of nodes. tokens: of its batch. */
 int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a,
                      struct ss_error *err);
-/* Returns the time from which on a layout is none of those that a row lends: the slowest of as many as a row may lend, of which a faster
- * layout would take a place. For ss_find_options. */
+/* Takes the layouts that a row lends among the best ones of all rows. Where there are as many as a row may lend, lowers *lent_gpu_s to
+ * the slowest one's. */
+void ss_capacity_put_shapes(struct ss_capacity_board *lent, const struct ss_capacity_answer *a,
+                            double *lent_gpu_s);
+/* Returns the time from which on a layout is neither the best nor one that a row lends: the slowest of as many as a row may lend, of which a
+ * faster layout would take a place, or *(double *)ctx, s, from which on none is lent. For ss_find_options. */
 double ss_capacity_slowest_lent(void *ctx, const struct ss_find_point *const *points, int n);
 
 /* ---- capacity_shapes.c: with layouts of rows ---- */
-/* Predicts the layouts on the platform's board with a batch, those with the least bounds first, and returns the time, s, from which on
- * another layout is told apart from the best of them; INFINITY: none surely fits. */
-double ss_capacity_try_shapes(const struct ss_capacity_planner *x, const struct ss_request *site,
-                              const struct ss_capacity_answer *a, int batch);
+/* What is known of layouts that surely fit: s of the fastest, and from which on another one is told apart from it; INFINITY: nothing. */
+struct ss_capacity_known {
+    double best_s, alike_s;
+};
+/* Takes a layout that surely fits into what is known. */
+void ss_capacity_know(struct ss_capacity_known *known, const struct ss_summary *fits);
+/* Predicts the layouts on the platform's board with a batch, those with the least bounds first, and returns what is known then. */
+struct ss_capacity_known ss_capacity_try_shapes(const struct ss_capacity_planner *x,
+                                                const struct ss_request *site,
+                                                const struct ss_capacity_answer *a, int batch);
 /* Plans a number of nodes with each of the layouts on the platform's board. */
 int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
                             struct ss_error *err);
