@@ -40,7 +40,6 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
             return rc;
         }
         out->legal++;
-        out->dp = ss_job_dp(&job, c->world_size);
         if (!costs)
             continue;
         SS_TRY(ss_find_bound_job(costs, &at, &one, &job, most, 1, &bounds));
@@ -49,6 +48,12 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
         out->work = fmin(out->work, bounds.work);
     }
     return SS_OK;
+}
+
+int ss_find_splits_batch(const struct ss_find_cluster *c, int axis, int i, const struct ss_asked *asked)
+{
+    int64_t together = atoi(c->axes[axis].value[i]) * (int64_t)ss_job_dp(&asked->job, c->world_size);
+    return together > 0 && asked->job.global_batch % together != 0;
 }
 
 /* Finds whether all micro batches are too slow beside the values of other axes: the largest one has the least work a sequence. What
@@ -69,10 +74,10 @@ static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit,
         return SS_OK;
     SS_TRY(find_least(s, &leaf, axis, asked, NULL, INFINITY, &least, err));
     for (int i = 0; i < a->n && least.legal; i++) {
-        const int64_t rank = atoi(a->value[i]);
-        if (rank <= most || c->asked.job.global_batch % (rank * least.dp))
+        const int rank = atoi(a->value[i]);
+        if (rank <= most || ss_find_splits_batch(c, (int)(a - c->axes), i, asked))
             continue;
-        most = (int)rank;
+        most = rank;
         leaf.at[a - c->axes] = (unsigned char)i;
     }
     if (!most)

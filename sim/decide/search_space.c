@@ -139,6 +139,34 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
 
 /* ---- refusals ---- */
 
+int ss_find_reach(const struct ss_find_cluster *c, const char *flags)
+{
+    static const struct {
+        const char *flags;
+        int kind;
+    } reach[] = {
+        {"--tp --num-attention-heads", SS_FIND_TP},
+        {"--tp --num-query-groups", SS_FIND_TP},
+        {"--tp --ffn-hidden-size", SS_FIND_TP},
+        {"--seq --cp", SS_FIND_CP},
+        {"--tp --pp --cp --nodes", SS_FIND_PP},
+        {"--seq --sequence-parallel --tp", SS_FIND_EXTRA},
+        {"--ep --etp --pp --nodes", SS_FIND_EXTRA},
+        {"--etp --moe-ffn-hidden-size", SS_FIND_EXTRA},
+        {"--tp --moe-shared-expert-intermediate-size", SS_FIND_TP},
+        {"--pp --num-layers", SS_FIND_VP},
+        {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
+        {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
+        {"--gbs --mbs", SS_FIND_MBS},
+    };
+    int deepest = c->naxes - 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(reach); i++)
+        if (!strcmp(flags, reach[i].flags))
+            for (deepest = c->naxes - 1; deepest >= 0 && c->axes[deepest].kind > reach[i].kind;)
+                deepest--;
+    return deepest;
+}
+
 int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
                    struct ss_error *err)
 {

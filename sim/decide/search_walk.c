@@ -56,9 +56,9 @@ struct walk {
     int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
     int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
     int64_t asked;
-    struct ss_error why;
-    struct all *all;       /* the walk over the outer axes */
-    struct answer *answer; /* or that over a slice */
+    struct ss_error why, split; /* split: a micro batch's that splits the batch */
+    struct all *all;            /* the walk over the outer axes */
+    struct answer *answer;      /* or that over a slice */
 };
 
 struct all {
@@ -73,38 +73,6 @@ struct all {
     struct ss_map known; /* by cluster and rule: the index of its refusal */
     size_t cap_bounds;
 };
-
-/*
- * Returns the deepest axis that a rule reads, by the flags that it blames. All layouts with the same values
- * up to this axis are refused, too, whatever the deeper axes say. A rule that is not here is asked about
- * every layout.
- */
-static int reach_of(const struct ss_find_cluster *c, const char *flags)
-{
-    static const struct {
-        const char *flags;
-        int kind;
-    } reach[] = {
-        {"--tp --num-attention-heads", SS_FIND_TP},
-        {"--tp --num-query-groups", SS_FIND_TP},
-        {"--tp --ffn-hidden-size", SS_FIND_TP},
-        {"--seq --cp", SS_FIND_CP},
-        {"--tp --pp --cp --nodes", SS_FIND_PP},
-        {"--ep --etp --pp --nodes", SS_FIND_EXTRA},
-        {"--etp --moe-ffn-hidden-size", SS_FIND_EXTRA},
-        {"--tp --moe-shared-expert-intermediate-size", SS_FIND_TP},
-        {"--pp --num-layers", SS_FIND_VP},
-        {"--num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
-        {"--num-layers-per-virtual-pipeline-stage --num-virtual-stages-per-pipeline-rank --pp", SS_FIND_VP},
-        {"--gbs --mbs", SS_FIND_MBS},
-    };
-    int deepest = c->naxes - 1;
-    for (size_t i = 0; i < SS_ARRAY_LEN(reach); i++)
-        if (!strcmp(flags, reach[i].flags))
-            for (deepest = c->naxes - 1; deepest >= 0 && c->axes[deepest].kind > reach[i].kind;)
-                deepest--;
-    return deepest;
-}
 
 /* ---- what a walk finds ---- */
 
@@ -169,7 +137,7 @@ static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job,
     w->asked++;
     int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
                                    job, &w->why);
-    w->cut = rc ? reach_of(c, w->why.flags) + 1 : -1;
+    w->cut = rc ? ss_find_reach(c, w->why.flags) + 1 : -1;
     if (!rc || ss_status_refuses(rc))
         return SS_OK;
     if (err)
@@ -236,7 +204,8 @@ static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, st
     return refuse(w, (all - least.legal) * values, err);
 }
 
-/* Visits all values of the axis `depth` and of the axes below it. */
+/* Visits all values of the axis `depth` and of the axes below it. Once a micro batch is refused because it splits the batch, which is asked before
+ * anything that reads micro batches, others that split it are refused without being asked. */
 static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_find_costs *costs,
                  struct ss_error *err)
 {
@@ -258,9 +227,16 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
         if (rc || w->cut >= 0 || out)
             return rc;
     }
-    for (int i = from; i < to && !rc; i++) {
+    for (int i = from, known = 0; i < to && !rc; i++) {
         struct ss_asked next = *asked;
         w->at[depth] = (unsigned char)i;
+        int splits = depth == w->axis && ss_find_splits_batch(c, w->axis, i, asked);
+        if (splits && known) {
+            memset(w->at + depth + 1, 0, (size_t)(c->naxes - depth - 1));
+            w->why = w->split;
+            rc = refuse(w, w->below[depth + 1], err);
+            continue;
+        }
         w->limit.slow = depth < w->axis ? -1 : w->limit.slow;
         rc = ss_find_set(c, w->at, depth, depth + 1, &next, err);
         SS_THEN(rc, visit(w, depth + 1, &next, costs, err));
@@ -268,6 +244,10 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
             continue;
         if (w->cut <= depth) /* axes above decide the refusal: other values of this axis are refused, too */
             return refuse(w, w->below[depth + 1] * (to - i - 1), err);
+        if (splits && w->cut == depth + 1) {
+            w->split = w->why;
+            known = 1;
+        }
         w->cut = -1;
     }
     return rc;

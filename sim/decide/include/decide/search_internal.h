@@ -124,6 +124,9 @@ int ss_find_space_begin(struct ss_find_space *s, const struct ss_find_round *rou
 void ss_find_space_free(struct ss_find_space *s);
 /* Adds the files that jobs of the space are read from, without those of platform and stack. */
 int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct ss_error *err);
+/* Returns the deepest axis that a rule reads, by the flags that it blames. All layouts with the same values up to this axis are refused, too,
+ * whatever the deeper axes say. A rule that is not known reads all axes. */
+int ss_find_reach(const struct ss_find_cluster *c, const char *flags);
 /* Counts n layouts as refused, by the rule that `why` tells. */
 int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
                    struct ss_error *err);
@@ -221,11 +224,13 @@ struct ss_find_limit {
 /* What legal layouts take at least that share the values of a leaf up to an axis, behind which there is one more at most. */
 struct ss_find_least {
     double seconds, bytes, work;            /* INFINITY: none is legal */
-    int legal, dp;                          /* how many are, and the replicas of one of them */
+    int legal;                              /* how many are */
     unsigned char refused[SS_FIND_NUMBERS]; /* one that is not, if any, */
     struct ss_error why;                    /* and why */
     int left_out;                           /* 1: none of them is wanted, whatever is recomputed */
 };
+/* Returns whether the replicas of `asked` cannot share its batch in micro batches of the i-th size of an axis. */
+int ss_find_splits_batch(const struct ss_find_cluster *c, int axis, int i, const struct ss_asked *asked);
 /* Finds whether no layout is wanted that shares the values of a leaf before `axis`, that of recompute, behind which there is one more at most:
  * they are too slow, by bounds of those without recompute, which does work twice that they do once; or too large, by bounds of those
  * that repeat all of it. `asked` is what the values ask for. Errors: SS_ERR_NOMEM, and those that are no
