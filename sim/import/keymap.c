@@ -257,6 +257,8 @@ static int open_section(struct parser *p, char *line)
 static int set_rest(struct parser *p, const char *word)
 {
     p->map->strict = !strcmp(word, "refused");
+    p->map->renamed = !strcmp(word, "refused, names of releases");
+    p->map->strict |= p->map->renamed;
     return p->map->strict || !strcmp(word, "told") ? SS_OK
                                                    : WRONG(p, "\"rest told\" or \"rest refused\" is asked");
 }

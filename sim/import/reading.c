@@ -34,6 +34,20 @@ static const char *names_of(struct ss_reading *r, const char *key)
     return row && !strncmp(row->key, key, n) && row->key[n] == '|' ? row->key : key;
 }
 
+struct ss_tree_node *ss_reading_either(struct ss_reading *r, struct ss_tree_node *first,
+                                       struct ss_tree_node *other)
+{
+    char path[SS_KEY_PATH];
+
+    if (!first || ss_tree_is_null(other))
+        return first || ss_tree_is_null(other) ? first : other;
+    if (r->map && r->map->renamed && first != other && first->text && other->text &&
+        strcmp(first->text, other->text) != 0)
+        ss_reading_fail(r, other, SS_ERR_INPUT, "%.60s, but %s, another name of this key, has %.60s",
+                        other->text, ss_tree_path(first, path, sizeof path), first->text);
+    return first;
+}
+
 struct ss_tree_node *ss_reading_node(struct ss_reading *r, const char *keys)
 {
     struct ss_tree_node *first = NULL;
@@ -46,7 +60,7 @@ struct ss_tree_node *ss_reading_node(struct ss_reading *r, const char *keys)
             size_t n = strcspn(name, "|");
             snprintf(path, sizeof path, "%.*s", (int)n, name);
             struct ss_tree_node *node = ss_tree_get(ss_tree_root(r->tree), path);
-            first = first || ss_tree_is_null(node) ? first : node;
+            first = ss_reading_either(r, first, node);
             name += n;
         }
     }

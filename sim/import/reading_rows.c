@@ -413,8 +413,7 @@ static void apply_row(struct ss_reading *r, const struct ss_key_row *row)
             pass(r, row, found, open);
         else if (row->kind != SS_KEY_NAMES)
             ss_tree_get(found, "");
-        if (!node && !ss_tree_is_null(found))
-            node = found;
+        node = passed || !open ? node : ss_reading_either(r, node, found);
     }
     if (open && row->kind == SS_KEY_REFUSE && !row->key[0])
         refuse(r, NULL, SS_ERR_UNSUPPORTED, row->text);

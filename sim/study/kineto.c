@@ -153,15 +153,45 @@ static int take_event(struct reader *r)
 /* Takes the field whose key was read; its value comes next. */
 typedef int (*take_field)(struct reader *r, const char *key);
 
+/* Refuses a key that is read and was in this object before; seen: a bit for each of these keys. */
+static int check_again(struct reader *r, unsigned *seen)
+{
+    static const char *const keys[] = {"name",
+                                       "cat",
+                                       "ph",
+                                       "ts",
+                                       "dur",
+                                       "pid",
+                                       "args",
+                                       "device",
+                                       "rank",
+                                       "world_size",
+                                       "traceEvents",
+                                       "Collective name",
+                                       "Process Group Description"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++)
+        if (!strcmp(r->json.text, keys[i])) {
+            if (*seen >> i & 1)
+                return ss_json_stream_fail(&r->json, "\"%s\" is there twice", keys[i]);
+            *seen |= 1u << i;
+            return SS_OK;
+        }
+    return SS_OK;
+}
+
 /* Reads the fields of an object whose first token was read. Passes over any other value. */
 static int read_object(struct reader *r, int token, take_field take)
 {
     int first = 1, more = 0, rc = SS_OK;
+    unsigned seen = 0;
 
     if (token != SS_JSON_OBJECT)
         return ss_json_stream_skip_rest(&r->json, token);
-    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1)
-        rc = take(r, r->json.text);
+    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
+        rc = check_again(r, &seen);
+        SS_THEN(rc, take(r, r->json.text));
+    }
     return rc ? rc : more;
 }
 

@@ -160,6 +160,13 @@ TEST(refused)
          "the local batch of 8"},
         {PARALLEL "pipeline_parallel_degree = 2\npipeline_parallel_layers_per_stage = 4\n",
          SS_ERR_UNSUPPORTED, 8, "9 stages do not suit 2 ranks"},
+        {HEAD "tensor_parallel_degree = 4\n[parallelism]\ntensor_parallel_degree = 2\n", SS_ERR_INPUT, 6,
+         "training.tensor_parallel_degree: 4, but parallelism.tensor_parallel_degree, another name of this "
+         "key, has 2"},
+        {HEAD "batch_size = 4\nlocal_batch_size = 2\n", SS_ERR_INPUT, 6, "another name of this key, has 2"},
+        {HEAD "deterministic = true\n[debug]\ndeterministic = false\n", SS_ERR_INPUT, 6,
+         "another name of this key"},
+        {HEAD "batch_size = 2\nlocal_batch_size = 2\n[parallelism\n", SS_ERR_INPUT, 8, "without"},
         {HEAD "[parallelism\n", SS_ERR_INPUT, 6, "without \"]\""},
     };
 

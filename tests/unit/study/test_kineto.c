@@ -262,6 +262,7 @@ TEST(errors)
     expect_error("[{\"ts\":12x}]", SS_ERR_INPUT, 1, "no number");
     expect_error("[\n" KERNEL("sgemm", "0", "0", "") "]", SS_ERR_INPUT, 0, "take no time");
     expect_error("[{\"a\":\"\\q\"}]", SS_ERR_INPUT, 1, "escape");
+    expect_error("[\n{\"a\":1,\"a\":2,\"dur\":5,\n\"dur\":6}]", SS_ERR_INPUT, 3, "\"dur\" is there twice");
 
     /* refused unread, and a FIFO not waited for */
     struct ss_kineto k;

@@ -95,6 +95,8 @@ struct ss_keymap {
     struct ss_key_block *block;
     size_t n, nchoices, nblocks, npaths;
     bool strict; /* "rest refused": a key without a row is an error; otherwise it is noted */
+    bool
+        renamed; /* "rest refused, names of releases": no release has two names of one key, so unlike values are an error */
     /* private to keymap.c */
     struct ss_key_path {
         const char *text;

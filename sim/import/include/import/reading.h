@@ -68,6 +68,10 @@ int ss_reading_end(struct ss_reading *r);
 /* ---- for functions: `keys` ("a.b c.d") stand for the first that is there and not null; all of them count as read. Each key has a row,
  * which has its other names, too ---- */
 
+/* Returns the first of two nodes by names of one key that is there and not null. Fails where both are, with
+ * values that differ, and the names are those of releases. */
+struct ss_tree_node *ss_reading_either(struct ss_reading *r, struct ss_tree_node *first,
+                                       struct ss_tree_node *other);
 /* Returns the node; NULL: there is none. */
 struct ss_tree_node *ss_reading_node(struct ss_reading *r, const char *keys);
 /* Returns a whole number within low .. high. */
