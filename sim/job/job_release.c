@@ -107,7 +107,8 @@ int ss_job_check_release(struct ss_finish *f)
     if (!ss_stack_is_assumed(f->stack))
         REFUSE(f, "--stack", "drop it, or take the --stack of a later release", "%s has no %s",
                f->stack->name, words);
-    ss_note(f->notes, "%s, the default stack, does not have %s: taken as if it did; --stack names yours",
+    ss_note(f->notes,
+            "%s, which stands for any release, does not have %s: taken as if it did; --stack names yours",
             f->stack->name, words);
     return SS_OK;
 }

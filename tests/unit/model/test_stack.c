@@ -72,6 +72,9 @@ TEST(attention_taken)
                 {"megatron-bridge-26.02", "H20-96GB", SS_STACK_FUSED},
                 {"megatron-bridge-26.02", "A100-80GB", SS_STACK_FLASH},
                 {"llm-foundry-2023", "H20-96GB", SS_STACK_FLASH},
+                {"megatron-2407", "V100-16GB", SS_STACK_UNFUSED},
+                {"megatron-bridge-26.08", "V100-32GB", SS_STACK_UNFUSED},
+                {"deepspeed-2026", "V100-16GB", SS_STACK_FLASH},
                 {"deepseek-v3", "H800-80GB", SS_STACK_FLASH}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
