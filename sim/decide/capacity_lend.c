@@ -80,13 +80,12 @@ static int by_gpu_seconds(const void *left, const void *right)
     return a->gpu_s < b->gpu_s ? -1 : a->gpu_s > b->gpu_s;
 }
 
-void ss_capacity_put_shapes(struct ss_capacity_board *lent, const struct ss_capacity_answer *a,
-                            double *lent_gpu_s)
+void ss_capacity_put_shapes(struct ss_capacity_board *b, const struct ss_capacity_answer *a)
 {
     struct ss_capacity_shape all[2 * SS_CAPACITY_SHAPES];
-    int n = lent->nshapes;
+    int n = b->nshapes;
 
-    memcpy(all, lent->shape, sizeof lent->shape);
+    memcpy(all, b->shape, sizeof b->shape);
     for (int i = 0; i < SS_CAPACITY_SHAPES && a->shape[i].tp; i++) {
         int k = 0;
         while (k < n && strcmp(all[k].words, a->shape[i].words) != 0)
@@ -98,8 +97,8 @@ void ss_capacity_put_shapes(struct ss_capacity_board *lent, const struct ss_capa
     }
     if (n)
         qsort(all, (size_t)n, sizeof *all, by_gpu_seconds);
-    lent->nshapes = n < SS_CAPACITY_SHAPES ? n : SS_CAPACITY_SHAPES;
-    memcpy(lent->shape, all, sizeof lent->shape);
+    b->nshapes = n < SS_CAPACITY_SHAPES ? n : SS_CAPACITY_SHAPES;
+    memcpy(b->shape, all, sizeof b->shape);
     if (n >= SS_CAPACITY_SHAPES)
-        *lent_gpu_s = fmin(*lent_gpu_s, all[SS_CAPACITY_SHAPES - 1].gpu_s);
+        b->lent_gpu_s = fmin(b->lent_gpu_s, all[SS_CAPACITY_SHAPES - 1].gpu_s);
 }

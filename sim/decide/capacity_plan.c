@@ -36,7 +36,6 @@ struct run {
         int64_t layouts;                /* that searches had, */
         int searches;                   /* and how many searches */
     } * tally;                          /* [nclusters] */
-    struct ss_capacity_board *lent;     /* [nclusters]: the best layouts of all rows so far */
     struct ss_capacity_answer *answers; /* [nclusters * WAVE] */
     int *items;                         /* [nclusters * WAVE] */
 };
@@ -137,7 +136,7 @@ static int deal(struct run *r, int n, struct ss_error *err)
         if (a->why.code && !r->first->code)
             *r->first = a->why;
         if (kind == FULL || kind == ROW_NEAR)
-            ss_capacity_put_shapes(&r->lent[k], a, &r->x->boards[k].lent_gpu_s);
+            ss_capacity_put_shapes(&r->x->boards[k], a);
         if (kind == FULL || kind == ROW_NEAR || ss_capacity_holds(&a->point))
             rc = put_point(r, &a->point, err);
     }
@@ -177,12 +176,16 @@ static int deal_full(struct run *r, int *n, int last, struct ss_error *err)
     return rc;
 }
 
-/* Puts the best layouts of all rows so far on the boards. */
-static void put_boards(struct run *r)
+/* Numbers are searched from now on about the sizes of the layouts that are on the boards. */
+static void put_near(struct run *r)
 {
     for (int k = 0; k < r->x->plan->nclusters; k++) {
-        r->x->boards[k].nshapes = r->lent[k].nshapes;
-        memcpy(r->x->boards[k].shape, r->lent[k].shape, sizeof r->lent[k].shape);
+        struct ss_capacity_board *b = &r->x->boards[k];
+        b->nnear = b->nshapes;
+        for (int i = 0; i < b->nshapes; i++) {
+            b->near[i][0] = b->shape[i].tp;
+            b->near[i][1] = b->shape[i].cp;
+        }
     }
 }
 
@@ -199,7 +202,7 @@ static int plan_first(struct run *r, struct ss_error *err)
         rc = deal_full(r, &n, 0, err);
     }
     SS_THEN(rc, deal_full(r, &n, 1, err));
-    put_boards(r);
+    put_near(r);
     return rc;
 }
 
@@ -231,7 +234,7 @@ static int plan_rows(struct run *r, struct ss_error *err)
     for (int pass = 0; pass < 2 && !rc; pass++) {
         for (int k = 0; k < r->x->plan->nclusters; k++) {
             const struct ss_capacity_numbers *x = &r->numbers[k];
-            int near = x->first >= 0 && !x->every && r->x->boards[k].nshapes;
+            int near = x->first >= 0 && !x->every && r->x->boards[k].nnear;
             for (int i = 0; i < x->n && !rc; i++) {
                 if (!is_of_pass(x, near, pass, i))
                     continue;
@@ -241,7 +244,7 @@ static int plan_rows(struct run *r, struct ss_error *err)
         }
         SS_THEN(rc, deal_full(r, &n, 1, err));
     }
-    put_boards(r);
+    put_near(r);
     return rc;
 }
 
@@ -446,10 +449,9 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
 
     r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
     r.tally = ss_calloc((size_t)x->plan->nclusters, sizeof *r.tally);
-    r.lent = ss_calloc((size_t)x->plan->nclusters, sizeof *r.lent);
     r.answers = ss_calloc((size_t)x->plan->nclusters * WAVE, sizeof *r.answers);
     r.items = ss_calloc((size_t)x->plan->nclusters * WAVE, sizeof *r.items);
-    int rc = r.offset && r.tally && r.lent && r.answers && r.items ? open_crew(&r, err) : ss_nomem(err);
+    int rc = r.offset && r.tally && r.answers && r.items ? open_crew(&r, err) : ss_nomem(err);
     if (!rc)
         tell(&r, 0);
     SS_THEN(rc, plan_first(&r, err));
@@ -459,7 +461,6 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     ss_pool_close(r.crew);
     free(r.offset);
     free(r.tally);
-    free(r.lent);
     free(r.answers);
     free(r.items);
     return rc;

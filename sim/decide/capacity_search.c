@@ -66,10 +66,8 @@ static void vary_near(const struct ss_capacity_board *b, const struct ss_request
         return;
     for (int value = 1; value <= MOST_NEAR_RANKS; value++) {
         int has = 0;
-        for (int i = 0; i < b->nshapes; i++) {
-            int one = cp ? b->shape[i].cp : b->shape[i].tp;
-            has |= value == one || value == 2 * one;
-        }
+        for (int i = 0; i < b->nnear; i++)
+            has |= value == b->near[i][cp] || value == 2 * b->near[i][cp];
         if (has)
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%d", n > start ? "," : "", value);
     }
@@ -85,7 +83,8 @@ static int gives(const struct ss_sweep *vary, const char *flag)
     return found;
 }
 
-/* Finds what other rows' layouts, where micro batches are free, and the best of a small part of the layouts tell of a row. */
+/* Finds what other rows' layouts, where micro batches are free, and the best of a small part of the layouts tell of a row. That part has no FSDP,
+ * and is not searched where the best one of other rows has. */
 static struct ss_capacity_known find_some(const struct ss_capacity_planner *x, const struct ss_request *site,
                                           const struct ss_find_options *all,
                                           const struct ss_capacity_answer *a, int batch)
@@ -101,11 +100,14 @@ static struct ss_capacity_known find_some(const struct ss_capacity_planner *x, c
     struct ss_find_options options = *all;
     struct ss_find_result *found = NULL;
     struct ss_capacity_known known = {INFINITY, INFINITY};
+    const struct ss_capacity_board *board = &x->boards[a->point.cluster];
 
     if (!ss_find_gives_axis(site, SS_FIND_MBS) && !gives(all->vary, "--mbs"))
         known = ss_capacity_try_shapes(x, site, a, batch);
-    if (!vary)
+    if (!vary || (isfinite(known.best_s) && board->nshapes && strstr(board->shape[0].words, "--fsdp"))) {
+        free(vary);
         return known;
+    }
     *vary = *all->vary;
     options.vary = vary;
     options.also_alike = 0;

@@ -70,6 +70,8 @@ struct ss_capacity_planner {
     int limited; /* 1: layouts that cannot be the answer are not predicted */
     /* In memory that all workers share, written between lists of items: */
     struct ss_capacity_board {
+        int nnear, near[SS_CAPACITY_SHAPES]
+                       [2]; /* tensor and context sizes about which rows and answers are searched */
         int nshapes;
         struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
         double
@@ -136,10 +138,9 @@ struct ss_find_point;
 /* Notes the layouts that are best by a search, for other numbers of nodes. tokens: of its batch. */
 int ss_capacity_lend(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a,
                      struct ss_error *err);
-/* Takes the layouts that a row lends among the best ones of all rows. Where there are as many as a row may lend, lowers *lent_gpu_s to
- * the slowest one's. */
-void ss_capacity_put_shapes(struct ss_capacity_board *lent, const struct ss_capacity_answer *a,
-                            double *lent_gpu_s);
+/* Keeps the layouts that a row lends on its platform's board, as far as they are among the best of all rows. Where there are as many as a row
+ * may lend, another row lends faster ones alone. */
+void ss_capacity_put_shapes(struct ss_capacity_board *b, const struct ss_capacity_answer *a);
 /* Returns the time from which on a layout is neither the best nor one that a row lends: the slowest of as many as a row may lend, of which a
  * faster layout would take a place, or *(double *)ctx, s, from which on none is lent. For ss_find_options. */
 double ss_capacity_slowest_lent(void *ctx, const struct ss_find_point *const *points, int n);
