@@ -225,9 +225,12 @@ void ss_cache_weigh(struct ss_cache *cache, struct ss_cache_key key, size_t byte
 
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key)
 {
-    struct item *item = *find(cache, key);
-    if (item)
-        item->taken--;
+    struct item **link = find(cache, key);
+    if (!*link)
+        return;
+    (*link)->taken--;
+    if (!(*link)->taken && cache->shared && place_of(cache->shared, key, 0))
+        drop(cache, link); /* the copy that all have is taken from now on */
 }
 
 struct ss_cache_counts ss_cache_counts(const struct ss_cache *cache)

@@ -106,6 +106,14 @@ TEST(shared)
         CU_ASSERT(!told || *told == (i < 3 ? 1 : 2));
         ss_cache_give_back(cache, key_of(i));
     }
+    freed = 0; /* who has made what is told keeps it until the last one gives it back */
+    CU_ASSERT_FATAL(!ss_cache_put(cache, key_of(2), new_thing(3), sizeof(int), destroy));
+    CU_ASSERT_EQUAL(*(int *)ss_cache_take(cache, key_of(2)), 3);
+    ss_cache_give_back(cache, key_of(2));
+    CU_ASSERT_EQUAL(freed, 0);
+    ss_cache_give_back(cache, key_of(2));
+    CU_ASSERT_EQUAL(freed, 1);
+    CU_ASSERT_EQUAL(*(int *)ss_cache_take(cache, key_of(2)), 1);
     ss_cache_close(cache);
 }
 
