@@ -148,20 +148,22 @@ static int predict_best(const struct ss_capacity_planner *x, const struct ss_req
 
 /*
  * Searches by closed forms, and predicts the best layout. A row wants that and what it may lend. Where flows make its best slower, or what is
- * known has not been found again, all are wanted that are not told apart from the best.
+ * known has not been found again, all are wanted that are not told apart from the best. A number that is limited, and where only layouts near
+ * the limit of memory are below that time, is searched again without: a dearer one that surely fits is its best.
  */
 static int find_best(const struct ss_capacity_planner *x, const struct ss_request *site,
                      struct ss_find_options *o, const struct ss_capacity_known *known,
                      struct ss_capacity_answer *a, struct ss_find_result **found, struct ss_capacity_point *p,
                      struct ss_error *why)
 {
-    double lent_s = x->boards[p->cluster].lent_gpu_s * x->tokens_a_row * p->batch / p->gpus * (1 + 1e-9);
+    double lent_s = x->boards[p->cluster].lent_gpu_s * x->tokens_a_row * p->batch / p->gpus * (1 + 1e-9),
+           below = *o->below;
     const struct ss_find_group *g;
     int rc, settled = 0;
 
     do {
-        const double most_s = fmin(known->alike_s, fmax(known->best_s, lent_s));
-        o->below = x->limited ? o->below : &most_s;
+        const double most_s = x->limited ? below : fmin(known->alike_s, fmax(known->best_s, lent_s));
+        o->below = &most_s;
         o->ctx = &lent_s;
         ss_find_free(*found);
         *found = NULL;
@@ -174,10 +176,11 @@ static int find_best(const struct ss_capacity_planner *x, const struct ss_reques
         if (best >= 0)
             rc = ss_capacity_predict_words(x, site, p->batch, (*found)->points[best].flags,
                                            SS_CAPACITY_NARROW, p, why);
-        settled = x->limited || isinf(lent_s) ||
-                  (g->best >= 0 ? p->summary.iteration_s <= (*found)->points[best].summary.iteration_s
-                                : isinf(most_s));
-        lent_s = INFINITY;
+        settled = x->limited ? best < 0 || g->best >= 0 || isinf(most_s)
+                             : isinf(lent_s) || (g->best >= 0 ? p->summary.iteration_s <=
+                                                                    (*found)->points[best].summary.iteration_s
+                                                              : isinf(most_s));
+        lent_s = below = INFINITY;
     } while (!rc && !settled);
     return rc;
 }
