@@ -134,7 +134,7 @@ int ss_option_take(const struct ss_option *o, struct ss_options *values, unsigne
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s takes no value", o->name);
     if (o->value && !equal && n < 2)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s needs a value", o->name);
-    if (o->value && !o->repeats && *given == here && !values->behind)
+    if (o->value && !o->repeats && !o->last && *given == here && !values->behind)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is given twice" SS_HINT "leave one out", o->name);
     *given = here;
     SS_TRY(ss_option_read(o, values, !o->value ? "" : equal ? equal + 1 : words[1], err));

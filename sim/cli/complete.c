@@ -306,6 +306,8 @@ void cli_options_write(FILE *out)
                 fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cli_verb_command(v),
                         *cli_verb_name(v) ? cli_verb_name(v) : "-", cli_verb_has_job(v) ? "job" : "-",
                         o->name, o->alias ? o->alias : "-", value ? value : "-", kinds[o->kind],
-                        o->repeats || !o->value ? "all" : "once");
+                        o->repeats || !o->value ? "all"
+                        : o->last               ? "last"
+                                                : "once");
         }
 }

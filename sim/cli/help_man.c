@@ -151,7 +151,7 @@ static void program_page(FILE *out)
         "native, --engine=native. A command takes "
         "the options of its page and refuses all others with status 2, as it "
         "does a value that cannot be read.\n"
-        "A flag of a job that is given twice counts as it stands last, as in "
+        "A flag of a job, or --seed, that is given twice counts as it stands last, as in "
         "Megatron-LM; an option of a command is given once. Of "
         "--set, --vary, --with, --straggler, --slow-link, --rows and --prop all count. "
         "What the command line says counts rather than what a --job file says.";

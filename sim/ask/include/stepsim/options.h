@@ -46,6 +46,7 @@ struct ss_option {
     uint64_t verbs;           /* a bit for each that has it */
     int kind;                 /* enum ss_option_kind */
     int repeats;              /* 1: all its values count; 0: a second one in the same place is refused */
+    int last;                 /* 1: Megatron-LM has a flag of this name, so the last value counts, as there */
     int how;                  /* 1: the option says how a job is simulated, so a result keeps it */
     int writes;               /* enum ss_option_writes */
     int rare;                 /* 1: "--help all" has it, the short help does not */

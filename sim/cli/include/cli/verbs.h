@@ -42,7 +42,7 @@ void cli_help_write(const struct cli_command *command, int verb, int all, FILE *
 void cli_man_write(const struct cli_command *command, FILE *out);
 /* Writes a line for each option. Its fields, separated by tabs, are: command, verb, "job" or "-",
  * option, alias, value ("-": none), how the value is read (flag, number, choice, file, text, form), and
- * which value counts where several are given: all, or once (the second is refused). */
+ * which value counts where several are given: all, last, or once (the second is refused). */
 void cli_options_write(FILE *out);
 /* Writes the words that can complete the last of the n words behind "stepsim". Each has a line, and
  * behind a tab its description where it has one. */
