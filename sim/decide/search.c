@@ -97,6 +97,8 @@ static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error 
         leaf->bytes = answers[i].least_bytes;
         leaf->unsure |= answers[i].summary.outcome != SS_OUTCOME_FITS;
         leaf->loose = 0;
+        if (answers[i].recompute_layers) /* with which its prediction begins */
+            leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)answers[i].recompute_layers;
     }
     free(answers);
     free(items);

@@ -329,18 +329,19 @@ static int bound_at(const struct ss_find_space *s, struct ss_find_leaf *leaf, in
     return rc;
 }
 
-int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most,
+int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most, double most_s,
                            struct ss_cache *cache, struct ss_error *err)
 {
-    struct ss_find_bounds b;
+    struct ss_find_bounds b = {0};
     int low = leaf->at[SS_FIND_BLOCK_LAYERS], n = low, rc = SS_OK, step = 1;
     for (;; step *= 2) { /* bounds are near, so the first steps are small */
         rc = bound_at(s, leaf, n, cache, &b, err);
-        if (rc || !b.unsure || n >= most)
+        if (rc || !b.unsure || n >= most || b.seconds >= most_s)
             break;
         low = n + 1;
         n = n + step < most ? n + step : most;
     }
+    low = b.unsure && b.seconds >= most_s ? n : low; /* more layers take longer */
     for (int high = n; !rc && low < high; n = low) {
         rc = bound_at(s, leaf, (low + high) / 2, cache, &b, err);
         high = b.unsure ? high : (low + high) / 2;
@@ -352,15 +353,15 @@ int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *l
     return rc;
 }
 
-int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, const struct ss_bands *bands,
-                    struct ss_cache *cache, struct ss_error *err)
+int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, double most_s,
+                    const struct ss_bands *bands, struct ss_cache *cache, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     struct ss_find_bounds bounds;
     struct ss_job job;
     int rc = ss_find_job(s, leaf, &job, err);
     if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
-        return ss_find_tighten_layers(s, leaf, ss_find_block_most(c, leaf, &job), cache, err);
+        return ss_find_tighten_layers(s, leaf, ss_find_block_most(c, leaf, &job), most_s, cache, err);
     SS_THEN(rc, bound_exactly(c, &job, cache, &bounds));
     if (rc)
         return rc;

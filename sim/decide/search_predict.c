@@ -103,7 +103,7 @@ static int predict_block(struct ss_find_crew *w, struct ss_find_leaf *leaf, int 
     struct ss_job job;
     int rc = ss_find_job(w->space, leaf, &job, err), most = rc ? 0 : ss_find_block_most(c, leaf, &job);
     if (!rc && !w->options->exhaustive)
-        rc = ss_find_tighten_layers(w->space, leaf, most, w->run.cache, err);
+        rc = ss_find_tighten_layers(w->space, leaf, most, INFINITY, w->run.cache, err);
     return rc ? rc : ss_find_block_fewest(leaf, most, w->options->exhaustive, predict_layers, &at, p, err);
 }
 
@@ -180,7 +180,9 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
         choice = SS_LEVEL_DOUBTS;
     p->number = item % n;
     if (way == SS_FIND_TIGHTEN) {
-        rc = ss_find_tighten(w->space, &leaf, w->run.bands, w->run.cache, err);
+        double most_s = w->options->exhaustive ? INFINITY : w->state->within[leaf.cluster];
+        rc = ss_find_tighten(w->space, &leaf, most_s, w->run.bands, w->run.cache, err);
+        p->recompute_layers = block ? leaf.at[SS_FIND_BLOCK_LAYERS] : 0;
         p->summary.outcome = leaf.unsure ? SS_OUTCOME_NEAR_LIMIT : SS_OUTCOME_FITS;
         p->least_s = leaf.seconds;
         p->least_bytes = leaf.bytes;

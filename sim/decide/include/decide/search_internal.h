@@ -317,13 +317,14 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
 struct ss_cache;
 /* Sets the bounds of a job from those of its own chunks; 0 where nothing is known. `cache` may be NULL. Error: SS_ERR_NOMEM. */
 int ss_find_bound_scenario(const struct ss_scenario *s, struct ss_cache *cache, struct ss_find_bounds *out);
-/* Tightens the bounds of a leaf by what each of its chunks has, at more cost than ss_find_bound. */
+/* Tightens the bounds of a leaf by what each of its chunks has, at more cost than ss_find_bound. A leaf that surely takes `most_s` or longer
+ * is not looked at further. */
 struct ss_bands;
-int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, const struct ss_bands *bands,
-                    struct ss_cache *cache, struct ss_error *err);
+int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, double most_s,
+                    const struct ss_bands *bands, struct ss_cache *cache, struct ss_error *err);
 /* Raises the recomputed layers of a leaf with block recompute to the fewest, up to `most`, with which it may surely fit by these
- * bounds, and tightens its time. */
-int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most,
+ * bounds, or to fewer that take `most_s` or longer, and tightens its time. */
+int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most, double most_s,
                            struct ss_cache *cache, struct ss_error *err);
 
 /* ---- search_predict.c ---- */
