@@ -174,7 +174,7 @@ TEST(levels)
 {
     static const char *const jobs[] = {"v100 1;" SMALL "--tp 2",
                                        "v100 1;" SMALL "--tp 2 --pp 2",
-                                       "v100 1;" SMALL "--cp 4 --cp-comm-type p2p",
+                                       "v100 1;" SMALL "--cp 4 --cp-comm-type p2p --attention-backend flash",
                                        "v100 2;" SMALL "--tp 2 --use-distributed-optimizer",
                                        "v100 3 ss.nic.bandwidth=1TBps;" SMALL "--gbs 12 --pp 2",
                                        "v100 1;" EXPERTS "--ep 2 --tp 2 --etp 1 --sequence-parallel",
