@@ -170,9 +170,9 @@ static int open_all(struct ss_capacity_planner *x, const struct ss_request *base
 
     for (int k = 0; k < c->nclusters && !rc; k++)
         rc = open_cluster(x, base, k, &numbers[k], err);
-    SS_THEN(rc, ss_capacity_check_amounts(c, x->tokens_a_row * c->asked_batch, err));
     for (int k = 0; k < c->nclusters && !rc; k++)
         ss_capacity_mark_hopeless(c, &c->clusters[k], &numbers[k]);
+    SS_THEN(rc, ss_capacity_check_amounts(c, x->tokens_a_row * c->asked_batch, err));
     return rc;
 }
 

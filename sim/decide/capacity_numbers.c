@@ -262,6 +262,25 @@ static int check_price(const struct ss_capacity_cluster *k, struct ss_error *err
                    k->price, more ? "more" : "less", meant);
 }
 
+/* Refuses a deadline that is a unit off: even on the most nodes the card's peak takes far longer. */
+static int check_deadline(const struct ss_capacity *c, struct ss_error *err)
+{
+    double least_s = INFINITY, amount = 0;
+
+    for (int i = 0; i < c->nclusters; i++)
+        least_s = fmin(least_s,
+                       c->clusters[i].least_gpu_s / c->clusters[i].most_nodes / c->clusters[i].gpus_a_node);
+    for (int unit = 3600; unit && amount * 86400 < least_s; unit /= 60)
+        amount = fmod(c->deadline_s, unit) == 0 ? c->deadline_s / unit : amount;
+    if (!(c->deadline_s > 0) || c->deadline_s * ABSURD >= least_s)
+        return SS_OK;
+    return ss_fail(
+        err, SS_ERR_USAGE, NULL, 0,
+        "--deadline %gs is too early: the training takes %.3g days even at the peak of the cards" SS_HINT
+        "did you mean --deadline %gd?",
+        c->deadline_s, least_s / 86400, fmax(amount, 1));
+}
+
 int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, struct ss_error *err)
 {
     double least_usd = INFINITY;
@@ -287,13 +306,9 @@ int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, 
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "--budget %g USD is more than there is" SS_HINT "did you mean --budget %gM?",
                        c->budget_usd, likely(c->budget_usd, MOST_USD / 1000) / 1e6);
-    if (c->deadline_s > 0 && c->deadline_s <= 60)
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0,
-                       "--deadline %gs is too early for any training" SS_HINT "did you mean --deadline %gd?",
-                       c->deadline_s, fmax(c->deadline_s, 1));
     if (c->deadline_s > MOST_DAYS * 86400)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "--deadline %gd is more than a century" SS_HINT "did you mean --deadline %gd?",
                        c->deadline_s / 86400, likely(c->deadline_s / 86400, 1000));
-    return SS_OK;
+    return check_deadline(c, err);
 }

@@ -55,9 +55,9 @@ static void write_counts(const struct ss_find_result *f, FILE *out)
         all.bounded += f->groups[g].bounded;
         all.predicted += f->groups[g].predicted;
     }
-    fprintf(out, "%lld layouts: %lld refused, %lld too large, %lld skipped, %lld predicted\n",
-            (long long)all.layouts, (long long)all.refused, (long long)all.too_large, (long long)all.bounded,
-            (long long)all.predicted);
+    fprintf(out, "%lld layout%s: %lld refused, %lld too large, %lld skipped, %lld predicted\n",
+            (long long)all.layouts, ss_plural(all.layouts), (long long)all.refused, (long long)all.too_large,
+            (long long)all.bounded, (long long)all.predicted);
     if (all.bounded)
         fputs("(skipped: a lower bound on their time is above the best)\n", out);
 }

@@ -8,7 +8,7 @@
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --use-distributed-optimizer --gbs 64 --nodes 1 --layout given --tokens 1T --csv same --svg same
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --use-distributed-optimizer --gbs 64 --nodes 1 --layout given --tokens 1T --svg none/curve.svg
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1e30
-"$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --deadline 1s
+"$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --deadline 90s
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --deadline 1e9d
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --budget 1e30
 "$STEPSIM" capacity --platform h100 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --nodes 1..8 --tokens 1T --price 1e6USD/h
