@@ -5,7 +5,6 @@
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/job.h"
-#include "stepsim/schedule.h"
 
 #define MOST_COMMANDS 16
 

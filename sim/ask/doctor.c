@@ -7,9 +7,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/base.h"
 #include "base/gzip.h"
 #include "base/leave.h"
 #include "import/sandbox.h"

@@ -3,8 +3,6 @@
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/assumed.h"
-#include "stepsim/check.h"
-#include "stepsim/explain.h"
 #include "stepsim/search.h"
 
 int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,

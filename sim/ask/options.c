@@ -3,7 +3,6 @@
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/import.h"
-#include "stepsim/replay.h"
 
 #define AT(field) offsetof(struct ss_options, field)
 #define V(verb) SS_ASK_##verb

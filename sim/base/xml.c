@@ -4,7 +4,6 @@
 #include <libxml/parserInternals.h>
 #include <strings.h>
 
-#include "base/base.h"
 #include "base/xml.h"
 
 #define MAX_BYTES (256u << 20)

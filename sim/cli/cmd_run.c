@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/options.h"
 
 /* Explains the run for its card, which heads the page, too. */
 static int explain(const struct ss_run *run, const struct cli_flags *flags, struct ss_card_steps *out,

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "stepsim/bands.h"
 
 #define MAX_TABLES 64
 #define RESULTS "validation/results.csv"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The texts of every command and verb. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cli/verbs.h"
 

@@ -6,7 +6,6 @@
 #include "cost/load_internal.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"
-#include "stepsim/model.h"
 
 /* Returns the number of nodes that the ranks are dealt to. For a group that lies on nodes unevenly it is the
  * next larger number that divides the group. */

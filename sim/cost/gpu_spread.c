@@ -2,7 +2,6 @@
 /* Order statistics of GPU paces by quadrature, without random numbers. */
 #include "cost/gpu_spread.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "base/cache.h"

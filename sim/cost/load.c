@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/load.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "base/cache.h"
 #include "cost/load_internal.h"

@@ -2,15 +2,9 @@
 /* Times, bytes and parameters of one rank: its chunks, its optimizer step, its static memory. */
 #include "cost/rank_cost.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
 #include "cost/experts.h"
 #include "cost/issue.h"
-#include "cost/layer_set.h"
-#include "cost/memory.h"
 #include "cost/muon.h"
 #include "cost/offload.h"
 #include "stepsim/job.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a plan of capacity for programs: as JSON or CSV. */
-#include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 

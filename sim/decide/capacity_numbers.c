@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which numbers of nodes a plan has, which of them the peak of the card rules out, and which amounts are absurd. */
-#include "base/base.h"
 #include "cost/kernel.h"
 #include "decide/capacity_internal.h"
 #include "decide/search_internal.h"

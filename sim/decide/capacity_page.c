@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a plan of capacity as a page that needs nothing but a browser: answers, picture, table, what was taken. */
-#include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 #include "report/page.h"

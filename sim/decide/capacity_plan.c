@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "job/input_cache.h"
-#include "stepsim/cache.h"
 #include "stepsim/params.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"

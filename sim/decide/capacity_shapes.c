@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans a number of nodes with the layouts that are best on the rows: all of them are bounded, and those with the least bounds are
  * predicted until no bound is below the best prediction. */
-#include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "decide/capacity_internal.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a plan of capacity: days and GPU-hours over the number of nodes, both axes logarithmic, with the
  * range that holds 90 % of such jobs. */
-#include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 #include "report/svg.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a plan of capacity for people. */
-#include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 #include "report/text.h"

@@ -5,7 +5,6 @@
 #include "base/base.h"
 #include "decide/advise.h"
 #include "decide/check_internal.h"
-#include "stepsim/job.h"
 #include "study/changes.h"
 
 SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)

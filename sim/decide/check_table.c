@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks each row of a table of layouts and of what each was measured to take. */
-#include "base/base.h"
 #include "base/csv.h"
 #include "decide/check_internal.h"
 #include "report/common.h"
 #include "report/text.h"
-#include "stepsim/request.h"
 
 /* The columns that are figures. All other columns are flags of the job. */
 static const struct {

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a check for people and as JSON, from the same rows. */
-#include "base/base.h"
 #include "decide/check_internal.h"
 #include "report/common.h"
-#include "report/row.h"
 #include "report/text.h"
-#include "stepsim/assumed.h"
-#include "stepsim/check.h"
 
 #define HELPS_SHOWN 3
 

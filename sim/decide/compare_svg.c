@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a comparison: for each side a bar of its time by label and one of its memory by class. */
-#include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
 #include "report/svg.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a comparison: its rows as text, CSV and JSON. */
-#include <math.h>
 
-#include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
 #include "report/text.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes why a job is slow, for people and as JSON. */
-#include "base/base.h"
 #include "decide/advise.h"
 #include "decide/contrast.h"
 #include "report/common.h"
 #include "report/text.h"
-#include "stepsim/explain.h"
 
 #define BAR_WIDTH 30
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a real iteration beside its prediction, for people and programs. */
-#include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
 #include "report/page.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The legal layout that is nearest to a job's own: where it is looked for, and what is given up. */
 #include "stepsim/nearest.h"
-#include "base/base.h"
 #include "decide/nearest_internal.h"
 #include "report/common.h"
 #include "stepsim/flags.h"

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/search.h"
 
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/base.h"
-#include "base/map.h"
 #include "decide/search_state.h"
 
 /* Layouts that are predicted in the first batch of a cluster, when nothing is known; later batches are twice as large, up to SS_FIND_BATCH.

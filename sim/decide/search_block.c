@@ -6,7 +6,6 @@
  */
 #include "base/base.h"
 #include "base/map.h"
-#include "cost/rank_cost.h"
 #include "decide/search_internal.h"
 #include "layers/kinds.h"
 #include "plan/bounds.h"

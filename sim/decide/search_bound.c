@@ -3,15 +3,9 @@
  * Lower bounds of what a layout takes (docs/design/design.md, section 9, proves them), from what its ranks cost. Layouts that differ
  * in what no rank's cost depends on share these costs.
  */
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
-#include "base/cache.h"
 #include "base/map.h"
-#include "cost/rank_cost.h"
 #include "decide/search_internal.h"
 #include "layers/kinds.h"
 #include "plan/bounds.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a search as a page that needs nothing but a browser: the best of each group, picture, front, what is too close to call, and what the text says. */
-#include "base/base.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
 #include "report/page.h"

@@ -5,7 +5,6 @@
  */
 #include "base/base.h"
 #include "base/cache.h"
-#include "base/map.h"
 #include "decide/search_state.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"

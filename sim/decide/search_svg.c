@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a search: for each number of nodes the memory of the predicted layouts over their time, with the
  * front and the band of the best. */
-#include "base/base.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
 #include "report/svg.h"

@@ -5,7 +5,6 @@
  */
 #include <math.h>
 
-#include "cost/rank_cost.h"
 #include "decide/search_internal.h"
 #include "plan/bounds.h"
 

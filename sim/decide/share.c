@@ -4,8 +4,6 @@
 #include "stepsim/job.h"
 
 #include "base/base.h"
-#include "stepsim/program.h"
-#include "stepsim/replay.h"
 #include "stepsim/result.h"
 
 #define COUNTED 4       /* number of iterations of the longest job that are measured */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes jobs beside each other, for people and as JSON. */
-#include "base/base.h"
 #include "report/common.h"
-#include "stepsim/replay.h"
 #include "stepsim/share.h"
 
 static double slower_pct(const struct ss_sharer *s, double seconds)

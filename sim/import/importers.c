@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"
-#include "import/import.h"
 #include "import/torchtitan.h"
 
 const struct ss_importer ss_importers[] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a launch script to the words of the job that it starts. */
 #include "base/base.h"
-#include "import/command.h"
 #include "import/hydra.h"
 #include "import/launcher.h"
 #include "import/sandbox.h"

@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "import/command.h"
 #include "import/hydra.h"
-#include "import/import.h"
 #include "import/sandbox.h"
 #include "stepsim/flags.h"
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "import/import.h"
 #include "import/launcher.h"
 #include "import/sandbox.h"
 #include "stepsim/flags.h"

@@ -2,7 +2,6 @@
 /* Whole commands as job files: what torchrun, srun, mpirun, deepspeed or accelerate was called with. */
 #include "import/launcher.h"
 #include "base/base.h"
-#include "import/command.h"
 #include "import/hydra.h"
 
 static int ends_in(const char *text, const char *end)

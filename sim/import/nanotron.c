@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nanotron: its command, and what the rows of nanotron.map cannot say of GPUs and stages. */
 #include "base/base.h"
-#include "import/command.h"
 #include "import/foreign.h"
 
 #define SHAPE "model.model_config."

@@ -11,7 +11,6 @@
 #include "import/shell.h"
 #include "model/model_internal.h"
 #include "stepsim/flags.h"
-#include "stepsim/import.h"
 
 #define MOST_ITEMS 256 /* of a list of a config.json that is kept */
 

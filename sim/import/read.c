@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words of command lines, and of the files that they name, to a request. */
 #include "base/base.h"
-#include "import/command.h"
 #include "import/foreign.h"
 #include "import/hf.h"
 #include "import/hydra.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A row of a table as the words of a command line, so that both mean the same. */
 #include "base/base.h"
-#include "base/csv.h"
 #include "import/import.h"
 #include "import/table_internal.h"
 #include "job/recipe.h"

@@ -4,7 +4,6 @@
 #include "job/input_cache.h"
 #include "job/job_internal.h"
 #include "job/recipe.h"
-#include "stepsim/precision.h"
 
 /* Whether people typed all words; a file or a launch script has its framework's defaults. */
 static int is_typed(const struct ss_request *r)

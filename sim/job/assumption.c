@@ -2,7 +2,6 @@
 /* Words of a request that nobody gave, and the request without them. */
 #include "base/base.h"
 #include "job/recipe.h"
-#include "stepsim/request.h"
 
 int ss_request_assumed(struct ss_request *r, const char *whence, struct ss_error *err)
 {

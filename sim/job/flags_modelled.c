@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags that the prediction reads, and stepsim's own: the table that the rows of stepsim/job_fields.def make. */
-#include "job/flags.h"
 #include "job/flags_set.h"
 #include "stepsim/params.h"
 

@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "model/model_internal.h"
-#include "stepsim/precision.h"
 
 #define PATTERN "--hybrid-layer-pattern --hybrid-override-pattern"
 

@@ -3,7 +3,6 @@
  * (transformer_config.py of August 2026; models/kimi/kimi_k3_layers.py of Megatron-Bridge). */
 #include "base/base.h"
 #include "job/job_internal.h"
-#include "stepsim/precision.h"
 
 #define FREQ "--linear-attention-freq"
 #define VARIANT "--experimental-attention-variant --linear-attention-type"

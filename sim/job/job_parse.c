@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags to a job. */
 #include "base/base.h"
-#include "job/asked.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
 #include "stepsim/scenario.h"

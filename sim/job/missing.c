@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a job lacks: names that nothing has, and flags that nobody gave. All of these are told in one error. */
 #include "base/base.h"
-#include "job/asked.h"
 #include "job/job_internal.h"
-#include "stepsim/model.h"
 
 static const struct {
     unsigned need;

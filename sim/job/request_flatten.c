@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of several places as words of one: only there do flags contradict each other that beat each other in two. */
 #include "base/base.h"
-#include "job/asked.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
 

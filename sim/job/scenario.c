@@ -2,7 +2,6 @@
 #include "stepsim/scenario.h"
 
 #include "base/base.h"
-#include "job/asked.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"
 #include "job/recipe.h"

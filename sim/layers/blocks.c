@@ -3,8 +3,6 @@
 #include <math.h>
 
 #include "layers/mlp.h"
-#include "layers/operators.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 /* Appends the residual add of `branches` with bias and dropout. It keeps a 1-byte mask of each branch unless

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "layers/mlp.h"
-#include "layers/operators.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/precision.h"
 

@@ -6,7 +6,6 @@
  * to 0.18).
  */
 #include "layers/operators.h"
-#include "layers/shape.h"
 #include "stepsim/job_kinds.h"
 
 /* Bytes of a copy over those of the tensor; of a mask that is filled with zeros first. */

@@ -3,9 +3,6 @@
 
 #include "layers/stages.h"
 #include "stepsim/job.h"
-#include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
-#include <stddef.h>
 
 #define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
 #define SS_MIXER_OF_MIXER(name) extern const struct ss_mixer ss_mixer_##name;

@@ -4,10 +4,7 @@
 #include <math.h>
 
 #include "layers/mlp.h"
-#include "layers/operators.h"
 #include "stepsim/job.h"
-#include "stepsim/job_kinds.h"
-#include "stepsim/precision.h"
 
 int ss_op_by_stages(const struct ss_shape *s)
 {

@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "model/config.h"
 #include "model/model_internal.h"
-#include "stepsim/model.h"
 
 #define MAX_CONFIG_BYTES (4u << 20)
 

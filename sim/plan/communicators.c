@@ -7,7 +7,6 @@
 #include "layers/stages.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
-#include "stepsim/platform.h"
 
 /* ---- members ---- */
 

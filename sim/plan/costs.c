@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "layers/flops.h"
 #include "plan/plan_internal.h"
-#include "stepsim/job.h"
 #include "stepsim/parameters.h"
 
 static double usual(const double *factor, int rank)

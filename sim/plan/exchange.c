@@ -4,7 +4,6 @@
 
 #include "base/base.h"
 #include "stepsim/params.h"
-#include "stepsim/platform.h"
 
 struct ss_rails ss_rails(const struct ss_platform *p)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On which nodes groups are, and where each member sends to. */
-#include "plan/communicators.h"
 
 #include "base/base.h"
 #include "base/stats.h"
@@ -9,7 +8,6 @@
 #include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
-#include "stepsim/platform.h"
 
 /* A group that others repeat, so many ranks on: on other nodes, or at places of the same nodes that no member
  * leaves. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's launches as collectives of one member, which the GPU waits for (docs/design/host.md). */
 #include "base/base.h"
-#include "cost/rank_cost.h"
 #include "plan/plan_internal.h"
 
 /* The class at hand. */

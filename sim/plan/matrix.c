@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "stepsim/job.h"
-#include "stepsim/platform.h"
 
 /* All groups; the group at hand; what its ranks and nodes send and get. */
 struct spreading {

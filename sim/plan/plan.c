@@ -4,9 +4,7 @@
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
-#include "plan/symmetry.h"
 #include "stepsim/job.h"
-#include "stepsim/model.h"
 #include "stepsim/params.h"
 
 static void note_guesses(struct ss_plan *plan)

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/routes.h"
-#include "plan/symmetry.h"
 
 #include "base/base.h"
 #include "plan/exchange.h"
 #include "stepsim/job.h"
-#include "stepsim/platform.h"
 
 /* The build at hand. */
 struct routing {

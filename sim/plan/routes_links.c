@@ -2,7 +2,6 @@
 /* Links as flows see them: the links of the platform, some of them slow or failed, and the ports of GPUs. */
 #include "base/base.h"
 #include "plan/routes.h"
-#include "stepsim/platform.h"
 
 double ss_link_efficiency(const struct ss_plan *plan, int kind)
 {

@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "plan/sharing.h"
 #include "stepsim/job.h"
-#include "stepsim/platform.h"
 
 /* ---- all groups ---- */
 

@@ -3,7 +3,6 @@
 #include "plan/symmetry.h"
 
 #include "stepsim/job.h"
-#include "stepsim/platform.h"
 
 static int64_t common_multiple(int64_t a, int64_t b)
 {

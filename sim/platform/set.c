@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a platform by prop: of its card, its links and its network. */
-#include "base/base.h"
 #include "platform/platform_internal.h"
 
 /* ---- what-ifs ---- */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counter-based draws: the same on every machine and in every order of asking. */
-#include <math.h>
 
 #include "base/draw.h"
 #include "stepsim/program.h"

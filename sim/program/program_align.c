@@ -7,7 +7,6 @@
  * behind its last slot, too: combined_1f1b.py of core 0.14 to 0.17 takes chunk 0 for none. */
 #include "base/base.h"
 #include "program/program_internal.h"
-#include "stepsim/schedule.h"
 
 int ss_comm_align(const struct ss_schedule *s, int rank, int passes, int *aligned, struct ss_comm_rank *out)
 {

@@ -12,7 +12,6 @@
  */
 #include "base/base.h"
 #include "program/program_builder.h"
-#include "stepsim/plan.h"
 
 /* ---- channels ---- */
 

@@ -2,7 +2,6 @@
 /* Who sends what to whom, kept by the schedule that it follows from. */
 #include "base/base.h"
 #include "program/program_internal.h"
-#include "stepsim/schedule.h"
 
 /* Chunks and microbatches of a slot are numbers of less than 28 bits in all that is ever built; more would only mix. */
 static void mix_slots(struct ss_cache_key *key, const struct ss_slot *slot, int n)

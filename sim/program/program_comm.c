@@ -29,7 +29,6 @@
 
 #include "base/base.h"
 #include "program/program_internal.h"
-#include "stepsim/schedule.h"
 
 enum { FWD, BWD };
 

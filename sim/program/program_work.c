@@ -2,7 +2,6 @@
 /* The work of a slot between its receives and its sends: computation, memory, and the data-parallel
  * collectives at bucket marks. */
 #include <math.h>
-#include <string.h>
 
 #include "program/program_builder.h"
 

@@ -5,7 +5,6 @@
  * moment of a time that is set again. A few moments, as in folded jobs, are a sorted list instead, where an
  * insertion is quicker than in a heap.
  */
-#include <string.h>
 
 #include "replay/native.h"
 

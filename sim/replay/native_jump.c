@@ -11,7 +11,6 @@
  * over n periods is at most n times that rounding, 1e-12 of the time at which the period was found.
  */
 #include <limits.h>
-#include <math.h>
 
 #include "replay/native.h"
 

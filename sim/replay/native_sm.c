@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SM resource of a class: capacity 1, max-min between its COMPUTE and the holds on it. */
-#include "replay/native.h"
 #include "replay/native_error.h"
 
 static void changed(struct ss_native *k, int cls)

@@ -7,7 +7,6 @@
 
 #include "replay/helper.h"
 #include "replay/simgrid.h"
-#include "stepsim/network.h"
 
 static int write_all(int fd, const char *text, size_t n)
 {

@@ -7,7 +7,6 @@
  * bandwidth / w and a route names it that many times.
  */
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/base.h"
 #include "base/leave.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/card.h"
 
-#include "base/base.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "report/text.h"

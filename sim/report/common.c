@@ -2,10 +2,7 @@
 #include "report/common.h"
 #include "report/text.h"
 #include "stepsim/job.h"
-#include "stepsim/model.h"
 #include "stepsim/parameters.h"
-#include "stepsim/scenario.h"
-#include "stepsim/text.h"
 
 double ss_report_undisturbed_s(const struct ss_result *r)
 {

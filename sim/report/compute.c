@@ -4,7 +4,6 @@
 #include "stepsim/compute.h"
 #include "stepsim/precision.h"
 
-#include "base/base.h"
 #include "report/common.h"
 #include "report/html.h"
 #include "report/text.h"

@@ -7,7 +7,6 @@
 #include "report/common.h"
 #include "report/html/parts.h"
 #include "report/text.h"
-#include "stepsim/request.h"
 
 /* Writes a value of a part of the inputs, which has no lists; null is an empty cell. */
 static void put_value(FILE *out, const json_t *value)

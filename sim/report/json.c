@@ -4,7 +4,6 @@
 
 #include "report/common.h"
 #include "stepsim/assumed.h"
-#include "stepsim/request.h"
 
 static struct ss_json *stage_memory(const void *stage)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inputs of a prediction: the words and files to run it again, and what they came to. */
-#include "base/base.h"
-#include "base/cache.h"
-#include "job/asked.h"
 #include "job/flags.h"
 #include "model/model_internal.h"
 #include "report/common.h"

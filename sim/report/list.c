@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes what `list` prints: what may follow --model, --platform, --stack, --schedule and --set. */
-#include <string.h>
 
 #include "report/common.h"
-#include "stepsim/model.h"
 #include "stepsim/parameters.h"
 #include "stepsim/stack.h"
 

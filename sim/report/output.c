@@ -7,7 +7,6 @@
 #include "base/gzip.h"
 #include "report/convert.h"
 #include "stepsim/report.h"
-#include "stepsim/text.h"
 
 struct ss_output {
     struct ss_file_writer *writer; /* NULL: the output is stdout */

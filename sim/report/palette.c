@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "stepsim/network.h"
 #include "stepsim/summary.h"
-#include "stepsim/types.h"
 
 /* Tones that look the same on both grounds have one colour. */
 #define ONE(color) color, color

@@ -4,7 +4,6 @@
 #include "report/json.h"
 #include "report/text.h"
 #include "stepsim/job.h"
-#include "stepsim/model.h"
 #include "stepsim/parameters.h"
 
 /* Returns some class of a stage: the layers of a stage do not depend on the class. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/premises.h"
 
-#include "base/base.h"
 #include "report/common.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"

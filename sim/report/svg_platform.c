@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a cluster: its nodes below, switches in rows above them, links with their rates. */
-#include "base/base.h"
 #include "report/common.h"
 #include "report/sheet.h"
 #include "report/svg.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws several schedules on one time axis: a panel for each, with a row for each rank. */
-#include "base/base.h"
 #include "base/stats.h"
 #include "report/common.h"
 #include "report/svg.h"

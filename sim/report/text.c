@@ -5,7 +5,6 @@
 #include "report/common.h"
 #include "report/json.h"
 #include "report/premises.h"
-#include "stepsim/assumed.h"
 #include "stepsim/job.h"
 
 #define BAR_WIDTH 40

@@ -2,7 +2,6 @@
 /* Lists of notes: what was assumed, left out, or has no effect. */
 #include "base/base.h"
 #include "report/text.h"
-#include "stepsim/assumed.h"
 
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out)
 {

@@ -8,7 +8,6 @@
 #include "report/follow.h"
 #include "report/names.h"
 #include "report/trace_kernels.h"
-#include "report/trace_write.h"
 
 /* An arrow on its way to the work that needs the message. */
 struct arrow {

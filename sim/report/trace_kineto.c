@@ -8,7 +8,6 @@
 #include "report/follow.h"
 #include "report/names.h"
 #include "report/trace_kernels.h"
-#include "stepsim/communicator.h"
 #include "stepsim/compute.h"
 
 /* Streams as PyTorch numbers them: 7 is its first, and those that NCCL gets follow. */

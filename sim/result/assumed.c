@@ -4,11 +4,8 @@
 
 #include "base/base.h"
 #include "result/build.h"
-#include "stepsim/cache.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
-#include "stepsim/platform.h"
-#include "stepsim/request.h"
 
 #define STEP 0.1 /* per cent: changes of time are ranked in steps of this, and within a step by memory */
 #define SLOW_HOST                                                                                            \

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bands of jobs that are alike in all that a band looks at, found once. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cache.h"
 #include "result/bands.h"
 
 /* One for time, one for memory. */

@@ -4,10 +4,8 @@
 #include "result/level.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "stepsim/communicator.h"
 #include "stepsim/job.h"
 
 /* Half of the tolerance: either may wait for the other. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a scenario to a summary in one call. */
 #include "stepsim/assumed.h"
-#include "stepsim/result.h"
-#include "stepsim/scenario.h"
 
 static int predict(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_summary *out,
                    struct ss_error *err)

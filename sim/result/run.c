@@ -11,7 +11,6 @@
 #include "result/timers.h"
 #include "stepsim/compute.h"
 #include "stepsim/job.h"
-#include "stepsim/result.h"
 
 /* Where nothing makes the ranks wait for each other they run on into the next iteration. */
 static int without_barrier(const struct ss_plan *plan)

@@ -7,7 +7,6 @@
 #include "result/bands.h"
 #include "result/build.h"
 #include "stepsim/params.h"
-#include "stepsim/result.h"
 
 SS_NAMES(ss_outcome_word, SS_OUTCOME_LIST, SS_SECOND)
 SS_NAMES(ss_flop_count_key, SS_FLOP_COUNT_LIST, SS_SECOND)

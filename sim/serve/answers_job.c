@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers about one job: each is what a command would print. */
 #include "ask/ask.h"
-#include "base/base.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
 #include "serve/answer.h"
 #include "stepsim/assumed.h"
-#include "stepsim/capacity.h"
-#include "stepsim/explain.h"
 #include "stepsim/flags.h"
 #include "stepsim/nearest.h"
 #include "stepsim/paste.h"
-#include "stepsim/pictures.h"
-#include "stepsim/sweep.h"
 
 int ss_answer_run(struct ss_question *q, struct ss_error *err)
 {

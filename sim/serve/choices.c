@@ -2,7 +2,6 @@
 /* The values that the controls of the page may have. */
 #include <jansson.h>
 
-#include "base/base.h"
 #include "decide/card.h"
 #include "job/flags.h"
 #include "report/common.h"
@@ -12,7 +11,6 @@
 #include "stepsim/explain.h"
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
-#include "stepsim/types.h"
 
 /* Flags that have a control, by the name that the page writes. */
 static const char controls[] =

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a calibration for people, as JSON, as a platform and as a stack. */
-#include "base/base.h"
 #include "report/common.h"
 #include "study/calibrate.h"
 

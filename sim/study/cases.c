@@ -7,7 +7,6 @@
 #include "result/build.h"
 #include "stepsim/flags.h"
 #include "stepsim/params.h"
-#include "stepsim/scenario.h"
 #include "study/study_internal.h"
 
 static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_error *err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of DeepEP's exchanges by the SMs that they take, and of NCCL's collectives inside a node. */
 #include "base/base.h"
-#include "comm/collective.h"
 #include "cost/curve.h"
 #include "study/curves.h"
 

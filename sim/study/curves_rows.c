@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the rows of a table that curves are fitted to, and leaves out what measured no kernel. */
 #include "base/base.h"
-#include "base/csv.h"
 #include "study/curves.h"
 
 /* A machine that takes so much longer than another of the same SMs, or than itself for more work, was slowed ... */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes how well curves of kernels predict rows that they were not fitted on. */
-#include "base/base.h"
 #include "report/common.h"
 #include "study/curves.h"
 

@@ -2,7 +2,6 @@
 /* Reads micro-benchmarks of one card, as validation/microbench.csv and the probe write them, and
  * predicts each from the card's props. */
 #include "base/base.h"
-#include "base/csv.h"
 #include "cost/kernel.h"
 #include "study/curves.h"
 

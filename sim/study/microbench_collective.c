@@ -2,7 +2,6 @@
 /* Reads what tables of micro-benchmarks say of collectives: operation, size, ranks and nodes; also
  * DeepEP's exchanges. */
 #include "base/base.h"
-#include "stepsim/load.h"
 #include "study/calibrate.h"
 
 /* Returns the whole number that ends where `end` points, 0 if there is none. */

@@ -3,9 +3,7 @@
  * row is left out without a reason. */
 #include <strings.h>
 
-#include "base/base.h"
 #include "report/common.h"
-#include "study/calibrate.h"
 #include "study/curves.h"
 
 void ss_bench_machines_free(struct ss_bench_machines *m)

@@ -6,7 +6,6 @@
  * each other, and a row that is cut behind as many words as stand before the column names. */
 #include "base/base.h"
 #include "study/calibrate.h"
-#include "study/study_internal.h"
 
 #define MAX_WORDS 32
 #define MAX_HOSTS 4096

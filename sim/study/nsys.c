@@ -4,7 +4,6 @@
  *   Start (ns),Duration (ns),CorrId,...,Device,Ctx,Strm,Name
  */
 #include "base/base.h"
-#include "stepsim/kineto.h"
 #include "study/kineto.h"
 
 #define LINE_MOST 65536

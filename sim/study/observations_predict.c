@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts the observations of a fit by a platform and a stack. */
 #include "base/base.h"
-#include "comm/collective.h"
 #include "study/calibrate.h"
 #include "workers/pool.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes what layouts chosen by prediction cost: for people, as CSV and as JSON. */
-#include "base/base.h"
 #include "report/common.h"
 #include "study/study_internal.h"
 

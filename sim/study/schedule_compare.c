@@ -2,8 +2,6 @@
 /* Compares schedules, by their integers or replayed on a cluster. */
 #include "base/base.h"
 #include "stepsim/job.h"
-#include "stepsim/result.h"
-#include "stepsim/schedule_study.h"
 #include "study/progress.h"
 #include "study/schedule_strip.h"
 

@@ -3,7 +3,6 @@
  * leaves for activations. */
 #include "base/base.h"
 #include "stepsim/job.h"
-#include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
 #include "stepsim/stack.h"
 

@@ -3,8 +3,6 @@
  * on the cluster. */
 #include "base/base.h"
 #include "stepsim/job.h"
-#include "stepsim/result.h"
-#include "stepsim/schedule_study.h"
 #include "study/progress.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"

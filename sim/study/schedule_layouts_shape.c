@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches the best order for each placement of a pipeline, from times and memory alone. */
 #include "base/base.h"
-#include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 
 /* Divides a search with whole stages: the chunks of a rank get equal parts of its stage. */

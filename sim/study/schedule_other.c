@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tries known schedules of a job on the placements that a search leaves out. */
 #include "base/base.h"
-#include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 
 /* Keeps the shortest schedule that beats the order that was found. */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a comparison or a search for people and scripts. */
-#include "base/base.h"
 #include "report/common.h"
 #include "report/text.h"
-#include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 

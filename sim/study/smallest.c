@@ -2,12 +2,9 @@
 /* Finds on how few GPUs of a platform the weights, gradients and optimizer states of a model fit, by
  * trying layouts. */
 #include "base/base.h"
-#include "cost/rank_cost.h"
 #include "layers/kinds.h"
 #include "plan/bounds.h"
-#include "stepsim/job.h"
 #include "stepsim/parameters.h"
-#include "stepsim/result.h"
 #include "study/study_internal.h"
 
 #define MOST_GPUS 16384

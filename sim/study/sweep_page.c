@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a sweep as a page that needs nothing but a browser: the answer, the picture, the table, the
  * words. */
-#include "base/base.h"
 #include "report/common.h"
 #include "report/page.h"
 #include "report/text.h"

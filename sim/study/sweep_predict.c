@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Predicts the combinations of a sweep, from words to figures. */
 #include "base/base.h"
-#include "stepsim/scenario.h"
-#include "stepsim/schedule.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a sweep: for each row a bar of the iteration with its error band, coloured by the verdict. */
-#include "base/base.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "report/text.h"

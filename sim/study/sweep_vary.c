@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the flags and values that a sweep varies. */
 #include "base/base.h"
-#include "job/asked.h"
 #include "job/flags.h"
 #include "stepsim/flags.h"
-#include "stepsim/job.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
 

@@ -2,9 +2,7 @@
 /* Predicts every row of tables of measured runs and judges the predictions. */
 #include "base/base.h"
 #include "layers/kinds.h"
-#include "stepsim/bands.h"
 #include "stepsim/flags.h"
-#include "stepsim/stack.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tells how often error bands hold the runs of a source that they were made without, for people and as
  * JSON. */
-#include "base/base.h"
 #include "report/common.h"
-#include "stepsim/bands.h"
 #include "study/study_internal.h"
 
 static const char *const names[] = {"time", "memory", "time_of_larger"};

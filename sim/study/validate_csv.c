@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes predictions as a table that is kept with the sources, and tells what moved since. */
-#include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
 #include "study/study_internal.h"

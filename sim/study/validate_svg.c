@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Draws a validation: the error of each run over its measured time, which is logarithmic, a colour a card; or
  * for --regret the predicted time over the measured, both logarithmic, a colour a number of tensor ranks. */
-#include "base/base.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "study/study_internal.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a validation for people and as JSON. */
-#include "base/base.h"
 #include "base/stats.h"
 #include "report/common.h"
 #include "study/study_internal.h"

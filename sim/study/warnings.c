@@ -3,7 +3,6 @@
 #include "base/base.h"
 #include "report/premises.h"
 #include "stepsim/import.h"
-#include "stepsim/request.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
 

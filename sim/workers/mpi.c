@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* Seconds after which a process that cannot leave with the others leaves alone; and seconds that it waits for
  * its last messages to arrive after a process has died. */

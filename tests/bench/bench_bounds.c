@@ -5,7 +5,6 @@
  * Prints Markdown: bound over prediction by kind of layout, then what each search replays; --effort: that alone, without searches of all
  * layouts. Exit status 1: a bound is above its prediction.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  * Prints a row of Markdown; tests/instructions.py counts the instructions of one more job by two of these runs.
  */
 #include <malloc.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

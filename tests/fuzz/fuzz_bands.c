@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a table of predictions held against measured runs: bands that are ordered and finite, what moved since, or one error. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "common/bundle.h"
 #include "common/check.h"
-#include "stepsim/bands.h"
 #include "stepsim/study.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the file of a card: a card whose rates are finite, or one error. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "common/bundle.h"

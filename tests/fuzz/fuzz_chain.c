@@ -5,9 +5,6 @@
  * First word "explain": the job is explained instead; "fix": what would make it fit is told, too. chain/mutate.c
  * knows the words. FUZZ_TELL in the environment tells on stderr what became of an input.
  */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "common/bundle.h"

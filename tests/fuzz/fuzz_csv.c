@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a table of full rows that writes back to the same fields, or give one error. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any text of a configuration, and overrides in the lines behind a zero byte: words of a job, each with a file, or one error with text. */
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "import/foreign.h"
 #include "import/hydra.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as configurations of DeepSpeed, accelerate, LLaMA-Factory, Axolotl and GPT-NeoX are words that are flags of a job, or one error with text.
  * Files that they name are not read. */
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "import/hf.h"
 #include "stepsim/flags.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes either give a node that can be written and read back, or one error. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/fork.h"
 #include "platform/platform_internal.h"

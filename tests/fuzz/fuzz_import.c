@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes either give the facts of a node, which make a platform that can be read back, or one error. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/fork.h"
 #include "platform/node_facts.h"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a job that can be completed or refused, or give one error with text. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "stepsim/import.h"
-#include "stepsim/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,6 @@
  * A journal of five answers that is damaged: pairs of a place and a byte that is put there, then what is added. It is refused, or its
  * answers are read or told as damaged; either way none is made up. "r" as first byte: the bytes are the whole file.
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

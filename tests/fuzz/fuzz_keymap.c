@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a keymap, applied to the YAML behind a zero byte: words of a job, or one error with text. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/foreign.h"

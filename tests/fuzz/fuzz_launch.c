@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any script, and any record of calls behind a zero byte, as a sandbox may send them: a job of its words, or a message. */
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "import/import.h"
 #include "import/sandbox.h"
 #include "job/job_internal.h"
-#include "stepsim/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

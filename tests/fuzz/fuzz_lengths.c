@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a file of lengths: refused with a message, or rows in which every document is. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "job/packing.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a table of micro-benchmarks: positive times, or give one error with text. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "study/calibrate.h"

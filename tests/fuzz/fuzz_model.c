@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a model with a finite number of parameters, or give one error with text. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "model/model_internal.h"

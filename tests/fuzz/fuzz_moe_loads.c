@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a file of loads: refused with a message, or loads of which figures can be made. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "job/moe_loads.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a output of nccl-tests: finite points, or give one error with text. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "stepsim/study.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a text that is pasted: words without gaps, or one error. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a placement of 16 GPUs, which names each GPU once, or one error. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "common/bundle.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes either give a platform that answers every question and reads back from what it writes, or one error. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "platform/platform_internal.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a program whose text reads back to the same text, or one error with a message. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

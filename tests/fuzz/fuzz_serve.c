@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as the words of a job in an address: refused with a message, or a job file that names no folder. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a table whose every row is a job or an error with its line, or give one error. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "import/table_internal.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a table of timers: named, positive times, or give one error with text. */
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "study/study_internal.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either TOML, a tree whose nodes stand in its lines, or give one error with text and a line. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a job file of torchtitan, or as what it saves, are words that are flags of a job, or one error with text. */
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "import/torchtitan.h"
 #include "stepsim/flags.h"

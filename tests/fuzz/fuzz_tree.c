@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes are either a tree, whose every node is found by its path and told once as unread, or give one error with text. */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes either parse to a tree that can be walked, or give one error with text. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 

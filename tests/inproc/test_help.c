@@ -3,7 +3,6 @@
  * The help of every verb ("stepsim help --options" lists them) is 80 columns wide and two screens long, with an example and how long the
  * command takes. "--help all" has every option, and every flag of a job that the prediction reads.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

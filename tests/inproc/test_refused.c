@@ -3,7 +3,6 @@
  * The table of options ("stepsim help --options") is held: every verb refuses each option that it does not have with status 2 and one line on
  * stderr that names it, reads each that it has, wants its value, and takes none where there is none.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * Text keeps to the columns that there are: no line of what these commands say on a pipe has more than 80 columns, nor more than
  * $STEPSIM_COLUMNS. Lines that are records, of --brief, --link and CSV, stay whole.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

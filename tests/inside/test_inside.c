@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usage: test_inside FOLDER. A program with the files of FOLDER inside (cmake/inside.c) finds, lists and reads them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/files.h"

@@ -5,7 +5,6 @@
 #include "job/packing.h"
 #include "layers/attention.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)

@@ -6,7 +6,6 @@
  * tokens of the one before in columns of their own. Every tensor rank has all of it.
  */
 #include "layers/indexer.h"
-#include "stepsim/model.h"
 
 /*
  * Passes over the projected elements. Forward: the table is added (16 bit read, 4 B written), softmax (4 read, 4 written), product with the

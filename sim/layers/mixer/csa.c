@@ -12,7 +12,6 @@
 #include "layers/indexer.h"
 #include "layers/kinds.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 #define UP_PROJ SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ)

@@ -12,9 +12,7 @@
 #include "layers/indexer.h"
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 #define UP_PROJ SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ)

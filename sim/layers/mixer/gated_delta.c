@@ -8,9 +8,7 @@
  */
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 /* Channels of a tensor rank; context ranks see all tokens of a part of them, which is as much. */
 struct sizes {

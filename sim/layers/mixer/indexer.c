@@ -10,9 +10,7 @@
 
 #include <math.h>
 
-#include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 #include "stepsim/precision.h"
 
 #define CORE_ATTN SS_MODULE_BIT(SS_MODULE_CORE_ATTN)

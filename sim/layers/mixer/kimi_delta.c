@@ -7,7 +7,6 @@
  */
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
 
 static void projections(struct ss_ops *ops, const struct ss_shape *s, double heads, double k)
 {

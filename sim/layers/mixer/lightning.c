@@ -9,8 +9,6 @@
  */
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
-#include "stepsim/model.h"
 
 /* Appends what comes between the projection and the scan. Silu keeps its input; norms keep theirs, and a statistic a head. */
 static void turn(struct ss_ops *ops, const struct ss_shape *s, double heads, double k)

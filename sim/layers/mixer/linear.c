@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "stepsim/card.h"
 #include "stepsim/precision.h"
 
 void ss_op_mixer_in(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns)

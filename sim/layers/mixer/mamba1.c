@@ -9,8 +9,6 @@
 
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
-#include "stepsim/model.h"
 
 struct sizes {
     double inner, rank, state; /* channels of x; of the input of dt; elements of a channel's state */

@@ -11,9 +11,7 @@
 #include "layers/kinds.h"
 #include "layers/linear.h"
 #include "layers/mamba.h"
-#include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 /* Sizes of a microbatch: of a tensor rank before the exchange of context ranks; of the scan, behind it. */
 struct sizes {

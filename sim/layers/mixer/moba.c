@@ -8,7 +8,6 @@
 
 #include "layers/attention.h"
 #include "layers/kinds.h"
-#include "stepsim/card.h"
 
 struct sizes {
     double heads, d,

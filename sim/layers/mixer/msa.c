@@ -9,7 +9,6 @@
 
 #include "layers/attention.h"
 #include "layers/kinds.h"
-#include "stepsim/model.h"
 
 /* Appends a product of the indexer, which has no gradients. */
 static struct ss_op *product(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n,

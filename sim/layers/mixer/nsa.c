@@ -8,8 +8,6 @@
 #include "layers/attention.h"
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
-#include "stepsim/model.h"
 
 struct sizes {
     double q, kv;         /* elements of a token's queries; of its keys, or values */

@@ -3,7 +3,6 @@
 #include "layers/attention.h"
 #include "layers/kinds.h"
 #include "layers/mamba.h"
-#include "stepsim/model.h"
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {

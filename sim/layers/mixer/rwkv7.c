@@ -8,8 +8,6 @@
  */
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
-#include "stepsim/model.h"
 
 /* Appends the six mixtures of one kernel, which keeps the difference; each is kept for its linear layers. Backward: gradients of the state and of
  * the difference from six, and the sums of six products. */

@@ -10,7 +10,6 @@
 #include "layers/linear.h"
 #include "layers/mamba.h"
 #include "layers/mlp.h"
-#include "stepsim/model.h"
 
 /* Appends a linear layer of a tensor that an operator before it keeps. */
 static void linear(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n, double k)

@@ -6,7 +6,6 @@
  */
 #include "layers/kinds.h"
 #include "layers/linear.h"
-#include "stepsim/card.h"
 
 /* Appends both products and the convolution, kernels of their own. The first product keeps B, C and x as the projection made them; the
  * convolution its input; the second its output. A product has two products in its backward, and the gradients of B, C and x are joined. */

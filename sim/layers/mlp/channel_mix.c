@@ -4,7 +4,6 @@
 #include "layers/linear.h"
 #include "layers/mlp.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 static int has(const struct ss_model *m, int layer)
 {

@@ -9,7 +9,6 @@
 #include "layers/kinds.h"
 #include "layers/mlp.h"
 #include "stepsim/job_kinds.h"
-#include "stepsim/model.h"
 
 /* Appends the norm before the mixture. Router, permutation and shared experts read its output, so that stays
  * in 16 bit. */

@@ -3,9 +3,6 @@
  * Changes inputs of fuzz_chain in their own grammar: flags of a job and options of the program come from their tables, names from the
  * lists of models, platforms, stacks, schedules and props, so that most of what it makes is read to the end.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "cli/cli.h"

@@ -2,7 +2,6 @@
 /* Commands as words in, documents out. */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -2,12 +2,10 @@
 /* What predictions share: a cache, and costs of stages that are alike. */
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cache.h"
 #include "job_helper.h"
 #include "plan/plan_internal.h"
 #include "suite.h"

@@ -2,7 +2,6 @@
 /* Streams that pack and unpack: what goes in comes out, and what is cut, damaged or has no room is an error. */
 #include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a program finds what came with it: below its own folder, where that is there, else where it was installed. */
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "suite.h"

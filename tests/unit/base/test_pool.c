@@ -3,15 +3,12 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "suite.h"
 #include "workers/deal.h"
-#include "workers/pool.h"
 
 enum { ITEMS = 200 };
 

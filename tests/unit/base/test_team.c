@@ -2,9 +2,6 @@
 /* Processes of a team, of which this one is real: what the others say is written here, by way of a module in the place of MPI's. */
 #include <dlfcn.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -2,10 +2,6 @@
 /* Collectives: each algorithm's closed form and flows against figures worked out by hand, which of them is taken, and
  * the table of communicators. */
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "comm/collective.h"
 #include "library_helper.h"
 #include "platform/platform_internal.h"

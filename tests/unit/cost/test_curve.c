@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Curves of kernels alone on a card, by hand (docs/design/curves.md). */
-#include <string.h>
 
 #include "base/base.h"
 #include "comm/collective.h"
 #include "cost/curve_sparse.h"
 #include "cost/kernel.h"
-#include "stepsim/platform.h"
 #include "suite.h"
 
 /* 100 SMs of 1 GHz, 1 TB/s of which a stream sustains half, 1 PFLOP/s in 16 bit. */

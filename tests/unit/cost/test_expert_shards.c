@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of experts: which rank holds, reduces and steps them. */
 #include "cost/experts.h"
-#include "cost/layer_set.h"
 #include "cost/memory.h"
 #include "scale_job.h"
 #include "suite.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linear attention and gated attention: FLOP, bytes, what is saved, parameters and exchanges by hand (docs/design/mixers.md). */
-#include <math.h>
 
 #include "base/base.h"
 #include "cost/curve.h"

@@ -2,14 +2,12 @@
 /* Loads of experts, ranks and nodes against figures worked out by hand and against tokens drawn one by one. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cache.h"
 #include "cost/load_internal.h"
 #include "job/moe_loads.h"
 #include "scale_job.h"
 #include "stepsim/job.h"
-#include "stepsim/load.h"
 #include "suite.h"
 
 /* DeepSeek-V3 over 8 nodes of 8 GPUs. */

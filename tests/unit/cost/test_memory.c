@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of a rank against numbers worked out by hand, as each framework holds them. */
-#include <string.h>
 
 #include "base/base.h"
 #include "cost/memory.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Multi-token prediction: what a chunk has behind its numbered layers, by hand. */
-#include "cost/layer_set.h"
 #include "cost/memory.h"
 #include "scale_job.h"
 #include "small_job.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offload by module: bytes of each module, what sticks out of the compute, what stays, against numbers worked out by hand. */
 #include "cost/experts.h"
-#include "cost/layer_set.h"
 #include "cost/memory.h"
 #include "cost/offload.h"
 #include "scale_job.h"

@@ -7,7 +7,6 @@
 #include "cost/gpu_spread.h"
 #include "job_helper.h"
 #include "scale_job.h"
-#include "stepsim/cache.h"
 #include "suite.h"
 
 /* A normal distribution that is cut where nothing is left of it. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sharded parameters and gradients move, beside a layer and between the replicas of the shards, by hand. */
-#include <math.h>
 
 #include "base/base.h"
 #include "cost/cost.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A measurement beside its prediction: what figures mean in seconds, verdicts, and suspects that make the measured time. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/check.h"

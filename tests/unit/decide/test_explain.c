@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a job is slow: terms that sum to its time, elasticities, and changes that were run. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "decide/advise.h"
-#include "stepsim/compare.h"
-#include "stepsim/explain.h"
 #include "stepsim/import.h"
 #include "study/changes.h"
 #include "suite.h"

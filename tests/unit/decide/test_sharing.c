@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs beside each other: programs by hand on one link, and jobs on one cluster. */
-#include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/import.h"
-#include "stepsim/program.h"
-#include "stepsim/replay.h"
 #include "stepsim/result.h"
 #include "stepsim/share.h"
 #include "suite.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What commands that decide write of answers that are filled by hand: each figure in its unit, each key with its value. */
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/explain.h"

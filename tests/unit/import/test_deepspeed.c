@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DeepSpeed's keys: all of a release at their defaults are accepted, and ask for what an empty file asks for; other values are modelled,
  * without effect, or refused. */
-#include <stdlib.h>
 
 #include "base/base.h"
 #include "import_helper.h"

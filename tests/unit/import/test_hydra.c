@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What importers of configurations share: Hydra, commands that name a file. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/foreign.h"

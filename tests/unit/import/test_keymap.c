@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keymaps: what each kind of row does, what is wrong with a file, conditions, and the maps of workloads/importers. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/foreign.h"

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forms of launchers: which nodes and GPUs of each they are, with what the script asks its scheduler for, and what is refused. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/import.h"
 #include "import/sandbox.h"
-#include "stepsim/platform.h"
 #include "stepsim/scenario.h"
 #include "suite.h"
 

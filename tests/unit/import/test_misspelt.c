@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each key of each configuration of tests/ misspelt by itself: it is refused, or told, by its name or as a part of what has no effect as a
  * whole. What is inside of a value, as of a function that was dumped as a map, is no key. */
-#include <ctype.h>
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/toml.h"
-#include "stepsim/import.h"
 #include "suite.h"
 
 #define MARK "qq"

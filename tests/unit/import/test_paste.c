@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that are pasted: a script's words without a run, what is asked for, and no file that is read. */
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "import/shell.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TOML: values, tables, and one clear error with its line for each mistake. */
-#include <string.h>
 
 #include "base/base.h"
 #include "import/toml.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees of foreign configurations: what stands in which line, limits, what nobody has read. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "import/tree.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --gradient-accumulation-steps: the global batch of any number of GPUs. */
-#include <stdio.h>
 
 #include "base/base.h"
 #include "stepsim/import.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* docs/reference/flags.md is what the tables of flags say. "unit_job flags --write docs/reference/flags.md" writes it anew. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "job/flags.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of forks of Megatron-LM: layers of stages and kinds of layers as these flags say them, counted by hand. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/import.h"

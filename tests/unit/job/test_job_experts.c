@@ -4,7 +4,6 @@
 #include "job/job_internal.h"
 #include "job_helper.h"
 #include "scale_job.h"
-#include "stepsim/job.h"
 #include "suite.h"
 
 #define MOE                                                                                                  \

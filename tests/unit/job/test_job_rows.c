@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of validation/runs.csv is accepted or refused as it was when it was run. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "import/table_internal.h"
 #include "stepsim/stack.h"

@@ -6,7 +6,6 @@
 #include "job/flags.h"
 #include "job_helper.h"
 #include "stepsim/flags.h"
-#include "stepsim/job.h"
 #include "suite.h"
 
 /* Words that cannot be understood; the job stays as it was. */

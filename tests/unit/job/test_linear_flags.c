@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flags of linear attention: which layers they make gated delta nets, and what Megatron-LM and Megatron-Bridge refuse. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "stepsim/import.h"

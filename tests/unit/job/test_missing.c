@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a command line lacks is told at once; unknown words come before names, names before values, values before what is missing. */
-#include <string.h>
 
 #include "base/base.h"
 #include "job/asked.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nobody said: recipes of releases, and bf16 where people type flags. */
-#include <string.h>
 
 #include "base/base.h"
-#include "base/csv.h"
 #include "job/recipe.h"
 #include "job_helper.h"
 #include "suite.h"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the release of a stack does not have is refused, but by the default stack, and no recipe of a later release brings it. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "job/release.h"
 #include "job_helper.h"
-#include "stepsim/job.h"
 #include "stepsim/scenario.h"
 #include "suite.h"
 

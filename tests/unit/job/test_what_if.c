@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What-ifs on any job: numbers times a factor (--scale), and flags taken away (--without). */
-#include <string.h>
 
 #include "base/base.h"
 #include "job_helper.h"

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "layers/flops.h"
-#include "stepsim/job.h"
-#include "stepsim/model.h"
 #include "suite.h"
 
 #define SEQUENCE 4096.0

@@ -3,12 +3,9 @@
  * Keys of config.json files, family by family: each that costs something changes the model that is priced, or is named as not
  * priced. None is passed over.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "model/model_internal.h"
-#include "stepsim/model.h"
 #include "suite.h"
 
 /* Reads a small config of the family with `more`, ' for ". */

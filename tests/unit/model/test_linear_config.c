@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Linear attention in a config.json: which layers have it, its sizes, and what is beside it. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "model/model_internal.h"
-#include "stepsim/model.h"
 #include "suite.h"
 
 #define HEADS "'num_attention_heads': 8, 'num_key_value_heads': 8, 'intermediate_size': 512, "

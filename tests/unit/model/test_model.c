@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Models: published parameter counts, Hugging Face's fields, one clear error for each mistake. */
-#include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "model/model_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Families of models: what their configs leave unsaid, which layers have what, and what no cost knows. */
-#include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "model/model_internal.h"

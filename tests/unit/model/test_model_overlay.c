@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "model/model_internal.h"
-#include "stepsim/model.h"
 #include "suite.h"
 
 static struct ss_model empty(void)

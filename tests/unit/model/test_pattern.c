@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of layers: Megatron's letters, lists of a config.json, and models that have them; parameters of published models by hand. */
-#include <string.h>
 
 #include "base/base.h"
 #include "model/model_internal.h"

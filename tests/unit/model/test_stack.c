@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks: every file loads, bases and cards rule as documented, one clear error for each mistake. */
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "model/stack_internal.h"
-#include "stepsim/stack.h"
 #include "suite.h"
 
 static int parse(const char *text, const char *card, struct ss_stack *s, struct ss_error *err)

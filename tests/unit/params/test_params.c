@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The registry of ss. props: its rows are sound, and each reader accepts the props that their owner says. */
-#include <stdio.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "platform/platform_internal.h"
 #include "stepsim/stack.h"
 #include "stepsim/study.h"

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bounds of a rank's slots, by hand. */
-#include <string.h>
 
 #include "base/base.h"
 #include "plan/bounds.h"
 #include "plan/order.h"
 #include "plan/plan_internal.h"
-#include "stepsim/cache.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
-#include "stepsim/platform.h"
-#include "stepsim/request.h"
 #include "stepsim/scenario.h"
 #include "suite.h"
 

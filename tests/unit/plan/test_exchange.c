@@ -5,7 +5,6 @@
 #include "plan/exchange.h"
 #include "plan/shares.h"
 #include "scale_job.h"
-#include "stepsim/load.h"
 #include "stepsim/replay.h"
 #include "suite.h"
 

@@ -5,7 +5,6 @@
 
 #include "job/packing.h"
 #include "scale_job.h"
-#include "stepsim/program.h"
 #include "stepsim/replay.h"
 #include "suite.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uneven amounts of an exchange: what each link carries, against a matrix worked out by hand. */
-#include <stdlib.h>
 
 #include "base/base.h"
 #include "base/cache.h"

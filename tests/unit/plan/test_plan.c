@@ -7,7 +7,6 @@
 #include "layers/kinds.h"
 #include "pairs.h"
 #include "stepsim/job.h"
-#include "stepsim/model.h"
 #include "stepsim/plan.h"
 #include "suite.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cards: props of a card told once in a file, which platforms and other cards name. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "platform/platform_internal.h"

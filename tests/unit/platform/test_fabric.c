@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The links inside a node are of a fabric that has a name; what was told of NVLink is an alias of what is told of a fabric. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "platform/platform_internal.h"
 #include "suite.h"

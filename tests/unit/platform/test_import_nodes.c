@@ -5,8 +5,6 @@
  * description of POWER8 S822LC (P100 with two links to the GPU beside it and two to its processor), Azure/azhpc-images
  * topology/ndv4-topo.xml and ndv5-topo.xml, and dumps of NCCL as in NVIDIA/nccl's issues.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "platform/node_facts.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of libraries: the shipped ones are NCCL's and RCCL's own tables, and what is wrong in a file is told with its line. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "library_helper.h"

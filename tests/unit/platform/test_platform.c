@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Platforms: the shipped files, links and routes by arithmetic, what-ifs, files of others, hwloc. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "platform/platform_internal.h"
 #include "suite.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged platform files: each kind is one error with its code, file and line, and says what to do. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "platform/foreign.h"
-#include "platform/platform_internal.h"
 #include "suite.h"
 
 /* A valid file of somebody else's: two zones with two GPUs each. Card props go where @ is. */

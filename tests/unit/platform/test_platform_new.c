@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters that "platform new" writes, and SimGrid's own in users' files: SimGrid loads them, and routes as we do. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "platform/platform_internal.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the SimGrid kernel says of platforms: it loads ours, and its routes are our arithmetic. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "platform/platform_internal.h"

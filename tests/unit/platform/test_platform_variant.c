@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Platforms told as a difference from another, and templates of which a node is used in part. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "platform/platform_internal.h"

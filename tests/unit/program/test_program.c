@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "plan_fixture.h"
-#include "stepsim/program.h"
 #include "stepsim/replay.h"
 #include "suite.h"
 

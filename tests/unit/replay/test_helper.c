@@ -5,14 +5,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/leave.h"
-#include "stepsim/program.h"
 #include "stepsim/replay.h"
 #include "suite.h"
 

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "pictures_fixture.h"
-#include "report/record.h"
 #include "report/svg.h"
-#include "stepsim/schedule.h"
 #include "suite.h"
 
 #define HAS(text, part) CU_ASSERT_PTR_NOT_NULL(strstr(text, part))

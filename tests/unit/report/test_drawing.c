@@ -6,7 +6,6 @@
 
 #include "report/drawing.h"
 #include "stepsim/pictures.h"
-#include "stepsim/replay.h"
 #include "suite.h"
 
 static struct ss_platform *load(const char *name, int nodes)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nothing of a job is missing from the inputs of its result: whichever field of struct ss_job changes, they change. */
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "model/model_internal.h"
 #include "report/common.h"

@@ -2,11 +2,7 @@
 /* Documents are written as jansson writes them, byte for byte. */
 #include <float.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "report/common.h"
 #include "suite.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "eyes.h"
-#include "report/palette.h"
 #include "report/svg.h"
 #include "suite.h"
 

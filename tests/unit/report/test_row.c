@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows as JSON, text and CSV: what is expected is written by hand. */
 #include <jansson.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/base.h"
 #include "report/common.h"
-#include "report/row.h"
 #include "suite.h"
 
 static char written[2048];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What assumptions may cost: the job without each of them, against the same job told so, and the bands, by hand. */
-#include <math.h>
 
 #include "base/base.h"
 #include "job_helper.h"

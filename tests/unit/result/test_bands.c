@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The error bands of a prediction, from tables of predictions and of measured runs. */
-#include <math.h>
 
 #include "base/base.h"
 #include "base/csv.h"
 #include "result/bands.h"
-#include "stepsim/bands.h"
 #include "table_text.h"
 
 /* Three sources of the X's family of stacks and one of another, whose errors are told by hand. */

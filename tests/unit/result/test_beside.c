@@ -3,9 +3,6 @@
 #include "job_helper.h"
 #include "program/program_internal.h"
 #include "result/level.h"
-#include "stepsim/plan.h"
-#include "stepsim/replay.h"
-#include "stepsim/result.h"
 #include "suite.h"
 
 #define L8B_NODE                                                                                             \

@@ -3,7 +3,6 @@
 #include "result/sensitivity.h"
 #include "result/spread.h"
 #include "scale_job.h"
-#include "stepsim/replay.h"
 #include "suite.h"
 
 #define JOB "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --tp 2 --pp 2 --gbs 16 --sequence-parallel"

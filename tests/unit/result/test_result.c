@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Definitions of docs/design/design.md section 5 on a plan and a timeline made by hand. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "result/pace_loss.h"
 #include "stepsim/job.h"
-#include "stepsim/result.h"
 #include "stepsim/stack.h"
 #include "suite.h"
 

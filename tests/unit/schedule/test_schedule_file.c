@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Schedules as data: what is written reads back, what is wrong is named with its row and column. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

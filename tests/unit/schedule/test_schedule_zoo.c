@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "plan_fixture.h"
-#include "stepsim/program.h"
 #include "stepsim/replay.h"
 #include "stepsim/schedule.h"
 #include "suite.h"

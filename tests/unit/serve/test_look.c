@@ -8,7 +8,6 @@
 #include "report/palette.h"
 #include "stepsim/explain.h"
 #include "stepsim/serve.h"
-#include "stepsim/types.h"
 #include "suite.h"
 
 static char *page;

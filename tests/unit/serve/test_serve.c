@@ -13,7 +13,6 @@
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
 #include "stepsim/result.h"
-#include "stepsim/scenario.h"
 #include "suite.h"
 
 #define JOB                                                                                                  \

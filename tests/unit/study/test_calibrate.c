@@ -6,9 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "comm/collective.h"
-#include "stepsim/platform.h"
-#include "stepsim/study.h"
 #include "study/calibrate.h"
 #include "suite.h"
 

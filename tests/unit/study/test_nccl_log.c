@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read of the text that nccl-tests print, and what of it is damage. */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/base.h"
-#include "stepsim/study.h"
 #include "study/calibrate.h"
 #include "suite.h"
 

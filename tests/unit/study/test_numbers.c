@@ -5,7 +5,6 @@
 
 #include "job_helper.h"
 #include "stepsim/params.h"
-#include "stepsim/result.h"
 #include "stepsim/sweep.h"
 #include "suite.h"
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/csv.h"
 #include "study/calibrate.h"
 
 /* ---- plan ---- */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts chosen by prediction, held against a table that is computed by hand. */
 #include <jansson.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "study/study_internal.h"

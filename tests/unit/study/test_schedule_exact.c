@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 #include "suite.h"
 

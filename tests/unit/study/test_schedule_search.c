@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "job_helper.h"
-#include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 #include "suite.h"
 

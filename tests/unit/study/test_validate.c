@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of runs predicted and judged: outcomes, statistics, written forms. */
 #include <jansson.h>
-#include <math.h>
 
 #include "base/base.h"
 #include "base/csv.h"

@@ -2,20 +2,9 @@
 /* What the commands behind ss_ask share. Functions return 0 or a negative SS_ERR_*. */
 #pragma once
 
-#include <stdio.h>
-
 #include "ask/shelf.h"
 #include "stepsim/ask.h"
-#include "stepsim/bands.h"
-#include "stepsim/capacity.h"
-#include "stepsim/check.h"
-#include "stepsim/compare.h"
-#include "stepsim/files.h"
 #include "stepsim/options.h"
-#include "stepsim/report.h"
-#include "stepsim/request.h"
-#include "stepsim/result.h"
-#include "stepsim/scenario.h"
 #include "stepsim/sweep.h"
 
 #define SS_ASK_MOST_OPTIONS 64 /* rows of stepsim/options.def that the library has */

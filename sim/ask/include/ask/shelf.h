@@ -5,7 +5,6 @@
 
 #include "stepsim/bands.h"
 #include "stepsim/cache.h"
-#include "stepsim/files.h"
 #include "stepsim/scenario.h"
 
 struct ss_shelves; /* those that no answer has */

@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/error.h"
 
 SS_C_BEGIN

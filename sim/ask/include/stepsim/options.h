@@ -5,14 +5,10 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "stepsim/capacity.h"
 #include "stepsim/check.h"
 #include "stepsim/run_words.h"
 #include "stepsim/units.h"
-#include "stepsim/workers.h"
 
 SS_C_BEGIN
 

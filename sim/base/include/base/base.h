@@ -8,13 +8,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "stepsim/error.h"
 #include "stepsim/units.h"
 
 /* Leaves the function with the error of missing memory where the pointer is NULL, or the condition false. */

@@ -2,7 +2,6 @@
 /* Functions that put things into a cache and take them out (stepsim/cache.h). */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

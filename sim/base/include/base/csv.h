@@ -2,7 +2,6 @@
 /* Comma-separated values of RFC 4180: quotes, doubled quotes, line breaks inside quotes. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

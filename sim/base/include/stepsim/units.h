@@ -2,7 +2,6 @@
 /* Numbers with units as texts: "25GBps" in files and on command lines, 25e9 in the library. No function depends on the locale. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "stepsim/error.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cli/options.h"
-#include "stepsim/stepsim.h"
 
 /* "" = not wanted */
 enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_CARD, CLI_NPICTURES };

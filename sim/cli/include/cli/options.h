@@ -6,9 +6,6 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

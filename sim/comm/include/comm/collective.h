@@ -7,7 +7,6 @@
 #pragma once
 
 #include "stepsim/communicator.h"
-#include "stepsim/library.h"
 #include "stepsim/platform.h"
 #include "stepsim/stack.h"
 

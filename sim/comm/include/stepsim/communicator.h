@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/types.h"
 
 SS_C_BEGIN

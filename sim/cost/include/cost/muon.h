@@ -2,7 +2,6 @@
 /* Muon on one rank: its matrices, and the optimizer's step with it (docs/reference/model.md, section 8). */
 #pragma once
 
-#include "cost/layer_set.h"
 #include "cost/memory.h"
 
 /* The matrices that Muon steps. */

@@ -2,8 +2,6 @@
 /* Finds changes of a job that make it faster. */
 #pragma once
 
-#include <stdio.h>
-
 #include "stepsim/explain.h"
 
 /* Fills in the changes that help in *out, whose `side` is that of a run of the job at `level` already. level -1: the job is run here, too,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "report/row.h"
-#include "stepsim/bands.h"
 #include "stepsim/compare.h"
 
 /* Finds what measured pairs of runs tell of jobs like a side, and judges by that as ss_sides_judge does. */

@@ -10,10 +10,7 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "stepsim/explain.h"
-#include "stepsim/text.h"
 #include "stepsim/train_log.h"
 
 SS_C_BEGIN

@@ -10,15 +10,8 @@
  */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/bands.h"
-#include "stepsim/chunk.h"
-#include "stepsim/error.h"
 #include "stepsim/result.h"
-#include "stepsim/summary.h"
 #include "stepsim/text.h"
-#include "stepsim/types.h"
 
 SS_C_BEGIN
 

@@ -6,14 +6,8 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "stepsim/compare.h"
-#include "stepsim/error.h"
 #include "stepsim/pictures.h"
-#include "stepsim/result.h"
-#include "stepsim/scenario.h"
-#include "stepsim/text.h"
 
 SS_C_BEGIN
 

@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "stepsim/compare.h"
 #include "stepsim/kineto.h"
 

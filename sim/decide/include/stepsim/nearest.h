@@ -8,13 +8,7 @@
  */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
-#include "stepsim/request.h"
 #include "stepsim/result.h"
-#include "stepsim/scenario.h"
-#include "stepsim/summary.h"
 
 SS_C_BEGIN
 

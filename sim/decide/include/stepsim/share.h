@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
 #include "stepsim/scenario.h"
 #include "stepsim/text.h"
 

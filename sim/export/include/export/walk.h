@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "stepsim/export.h"
 
 enum ss_export_kind { SS_EXPORT_CALC, SS_EXPORT_SEND, SS_EXPORT_RECV, SS_EXPORT_COLLECTIVE };

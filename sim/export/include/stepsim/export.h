@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
 #include "stepsim/program.h"
 
 SS_C_BEGIN

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "import/command.h"
-#include "import/import.h"
 #include "import/reading.h"
 
 struct ss_foreign_kind {

@@ -2,8 +2,6 @@
 /* Declarations that the readers of requests share. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "stepsim/import.h"

@@ -2,8 +2,6 @@
 /* Which launchers stand before a script, and which numbers they name. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "import/command.h"
 
 /* The layers of launchers that name numbers: BATCH, the scheduler, whose numbers are what the job was

@@ -10,11 +10,9 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "stepsim/error.h"
 #include "stepsim/notes.h"
 
 /* ---- sandbox_view.c: what of the machine the script sees ---- */

@@ -15,10 +15,8 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "stepsim/error.h"
 #include "stepsim/notes.h"
 
 enum ss_tree_kind { SS_TREE_SCALAR, SS_TREE_MAP, SS_TREE_LIST };

@@ -2,7 +2,6 @@
 /* Command lines and files as words of a request. */
 #pragma once
 
-#include "stepsim/error.h"
 #include "stepsim/request.h"
 
 SS_C_BEGIN

@@ -3,11 +3,8 @@
  * a model. The text is read and never run, and names no file that is read but those of the data. */
 #pragma once
 
-#include <stddef.h>
 #include <stdio.h>
 
-#include "stepsim/error.h"
-#include "stepsim/notes.h"
 #include "stepsim/request.h"
 
 SS_C_BEGIN

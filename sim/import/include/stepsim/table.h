@@ -2,8 +2,6 @@
 /* Tables of measured runs: CSV with the columns of docs/reference/formats.md, and their rows as requests. */
 #pragma once
 
-#include "stepsim/error.h"
-#include "stepsim/notes.h"
 #include "stepsim/request.h"
 
 SS_C_BEGIN

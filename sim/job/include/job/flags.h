@@ -2,8 +2,6 @@
 /* Every argument of Megatron-LM and what is done with it; docs/reference/flags.md is written from these tables. */
 #pragma once
 
-#include <stddef.h>
-
 #include "job/asked.h"
 
 enum ss_flag_treatment {

@@ -2,7 +2,6 @@
 /* Flags that take more than storing a number. */
 #pragma once
 
-#include "job/asked.h"
 #include "job/flags.h"
 
 /* Each function that a flag is said to call. */

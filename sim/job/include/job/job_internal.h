@@ -2,12 +2,7 @@
 /* What the files of the job reader share. */
 #pragma once
 
-#include <stddef.h>
-
 #include "job/asked.h"
-#include "stepsim/job.h"
-#include "stepsim/notes.h"
-#include "stepsim/request.h"
 #include "stepsim/stack.h"
 
 /* Whether a word is a flag, not a value: "--x". */

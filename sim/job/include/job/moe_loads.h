@@ -2,8 +2,6 @@
 /* Loads of experts in a file (docs/reference/formats.md, "Loads of experts"). */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/error.h"
 
 /* The layers that the file has, in the order of their numbers. */

@@ -2,8 +2,6 @@
 /* Which of a job's flags are of a later release than its stack. */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/job.h"
 #include "stepsim/stack.h"
 

@@ -2,8 +2,6 @@
 /* The flags of a job, for programs that list or complete them; docs/reference/flags.md is made from the same tables. */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/error.h"
 
 SS_C_BEGIN

@@ -5,11 +5,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
-#include "stepsim/notes.h"
 #include "stepsim/precision.h"
 #include "stepsim/request.h"
 #include "stepsim/types.h"

@@ -11,10 +11,8 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
-#include "stepsim/error.h"
 #include "stepsim/files.h"
 #include "stepsim/notes.h"
 

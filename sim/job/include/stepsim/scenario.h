@@ -2,8 +2,6 @@
 /* A scenario: a job, and the software and cluster that it runs on, complete. */
 #pragma once
 
-#include "stepsim/error.h"
-#include "stepsim/notes.h"
 #include "stepsim/platform.h"
 #include "stepsim/request.h"
 

@@ -2,8 +2,6 @@
 /* What the readers of models and jobs share. */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/model.h"
 
 /* A choice or yes/no that nobody gave; sizes use 0. Gone after ss_model_finish. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/notes.h"
 #include "stepsim/stack.h"
 

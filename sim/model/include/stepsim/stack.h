@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "stepsim/error.h"
 #include "stepsim/files.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/types.h"

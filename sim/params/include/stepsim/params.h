@@ -16,7 +16,6 @@
 #pragma once
 
 #include "stepsim/card.h"
-#include "stepsim/error.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/units.h"
 

@@ -2,10 +2,6 @@
 /* The parts of ss_plan_build; each fills its own arrays of the plan. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "base/cache.h"
 #include "base/map.h"
 #include "cost/gpu_spread.h"

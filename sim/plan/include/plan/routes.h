@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "plan/symmetry.h"
 
 struct ss_routes {

@@ -6,15 +6,12 @@
  */
 #pragma once
 
-#include "stepsim/cache.h"
 #include "stepsim/chunk.h"
 #include "stepsim/communicator.h"
-#include "stepsim/error.h"
 #include "stepsim/load.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
 #include "stepsim/schedule.h"
-#include "stepsim/types.h"
 
 SS_C_BEGIN
 

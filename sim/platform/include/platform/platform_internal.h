@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/base.h"
-#include "stepsim/library.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
 

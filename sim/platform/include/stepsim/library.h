@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "stepsim/error.h"
 #include "stepsim/files.h"
 
 SS_C_BEGIN

@@ -14,11 +14,8 @@
 #include <stdio.h>
 
 #include "stepsim/card.h"
-#include "stepsim/error.h"
-#include "stepsim/files.h"
 #include "stepsim/library.h"
 #include "stepsim/network.h"
-#include "stepsim/types.h"
 
 SS_C_BEGIN
 

@@ -2,8 +2,6 @@
 /* Collects the events of one slot after another and makes each a template of the program. */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/program.h"
 
 /* Mixes are few but asked for at every COMPUTE: found by hash. */

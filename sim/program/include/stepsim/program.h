@@ -27,9 +27,7 @@
 #include <stdio.h>
 
 #include "stepsim/cache.h"
-#include "stepsim/error.h"
 #include "stepsim/network.h"
-#include "stepsim/types.h"
 
 SS_C_BEGIN
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "stepsim/replay.h"

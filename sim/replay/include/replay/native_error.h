@@ -3,8 +3,6 @@
  * collectives; native_flow.c has what flows do to each other. */
 #pragma once
 
-#include <math.h>
-
 #include "replay/native.h"
 
 /* A time that is a maximum depends on those alone that an error could make the latest: errors that matter are smaller

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,6 @@
 /* Replays a program on one of two engines that share one contract (program.h) and agree to 1e-9. */
 #pragma once
 
-#include <stdint.h>
-
-#include "stepsim/error.h"
 #include "stepsim/program.h"
 
 SS_C_BEGIN

@@ -3,8 +3,6 @@
  * messages take. */
 #pragma once
 
-#include <stdint.h>
-
 #include "stepsim/platform.h"
 
 struct ss_drawn_vertex {

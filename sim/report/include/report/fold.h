@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "stepsim/program.h"
 #include "stepsim/replay.h"
 
 #define SS_FOLD_PARTS 3

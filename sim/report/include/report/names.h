@@ -2,8 +2,6 @@
 /* Words and writers that all pictures share. */
 #pragma once
 
-#include <stdio.h>
-
 #include "stepsim/program.h"
 
 /* Returns the name of a slot: "F 12" or "F 12 chunk 1", both counted from 0. A slot outside the schedule

@@ -2,8 +2,6 @@
 /* What a prediction stands on, in one line: every table of predictions begins with it. */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/scenario.h"
 
 /* Characters that a line needs. */

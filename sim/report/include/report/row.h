@@ -15,7 +15,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/arena.h"
 #include "stepsim/summary.h"

@@ -2,8 +2,6 @@
 /* Where the boxes of a picture of a cluster stand. */
 #pragma once
 
-#include <stdio.h>
-
 #include "report/drawing.h"
 
 /* px: the margin; the height of a box, and a GPU's width; the width of a switch, and of a box that stands for GPUs; between boxes; a

@@ -2,10 +2,8 @@
 /* Colours, texts and axes that the SVG pictures share. */
 #pragma once
 
-#include "report/bins.h"
 #include "report/gantt.h"
 #include "report/palette.h"
-#include "report/record.h"
 #include "stepsim/pictures.h"
 
 /* Opens the document with a title and a description for screen readers, and with the style sheet for

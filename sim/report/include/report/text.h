@@ -3,7 +3,6 @@
 
 #include "stepsim/assumed.h"
 #include "stepsim/report.h"
-#include "stepsim/request.h"
 
 /* Parts that several reports print. */
 /* Writes on how few GPUs the model fits; nothing if `s` is NULL. */

@@ -3,7 +3,6 @@
 
 #include "report/bins.h"
 #include "stepsim/pictures.h"
-#include "stepsim/plan.h"
 
 /* Writes trace events as they come. Its memory grows with classes, channels and links, not with the
  * length of the run. `plan` is the plan that the program was lowered from, which knows the kernels;

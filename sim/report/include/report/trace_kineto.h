@@ -2,7 +2,6 @@
 #pragma once
 
 #include "stepsim/pictures.h"
-#include "stepsim/plan.h"
 
 /* Writes a trace with the names, categories and streams of a Kineto trace (docs/reference/formats.md,
  * "Traces"). The functions are called as those of report/trace.h. */

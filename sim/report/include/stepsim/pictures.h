@@ -2,13 +2,7 @@
 /* Pictures of a run: Gantt chart, trace, memory chart and one HTML page, all fed by one replay (docs/guide/pictures.md). */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
-#include "stepsim/program.h"
-#include "stepsim/replay.h"
 #include "stepsim/report.h"
-#include "stepsim/result.h"
 
 SS_C_BEGIN
 

@@ -2,11 +2,6 @@
 /* What people and scripts read. Every function writes to a stream and returns 0 or an error. */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
-#include "stepsim/files.h"
-#include "stepsim/request.h"
 #include "stepsim/result.h"
 #include "stepsim/text.h"
 

@@ -2,8 +2,6 @@
 /* What the files of the bands share. */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/cache.h"
 #include "stepsim/bands.h"
 

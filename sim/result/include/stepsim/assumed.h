@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "stepsim/error.h"
 #include "stepsim/result.h"
 
 SS_C_BEGIN

@@ -17,9 +17,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "stepsim/error.h"
 #include "stepsim/files.h"
 
 SS_C_BEGIN

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include "stepsim/chunk.h"
-#include "stepsim/error.h"
 #include "stepsim/plan.h"
 
 SS_C_BEGIN

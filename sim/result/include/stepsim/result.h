@@ -2,12 +2,8 @@
 /* The answer for one job: built from a plan and the timeline of its replay. */
 #pragma once
 
-#include <stdint.h>
-
 #include "stepsim/bands.h"
-#include "stepsim/error.h"
 #include "stepsim/plan.h"
-#include "stepsim/platform.h"
 #include "stepsim/replay.h"
 #include "stepsim/scenario.h"
 #include "stepsim/summary.h"

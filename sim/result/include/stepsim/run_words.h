@@ -12,10 +12,7 @@
  */
 #pragma once
 
-#include "stepsim/error.h"
-#include "stepsim/files.h"
 #include "stepsim/result.h"
-#include "stepsim/scenario.h"
 
 SS_C_BEGIN
 

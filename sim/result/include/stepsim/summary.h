@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "stepsim/error.h"
 
 SS_C_BEGIN

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "stepsim/schedule.h"
 
 /* Fills a schedule made by ss_schedule_alloc; refuses numbers that it cannot serve. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "stepsim/cache.h"
-#include "stepsim/error.h"
 #include "stepsim/types.h"
 
 SS_C_BEGIN

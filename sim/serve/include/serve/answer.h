@@ -2,8 +2,6 @@
 /* What the addresses of the page share. */
 #pragma once
 
-#include <stdio.h>
-
 #include "serve/page.h"
 #include "stepsim/result.h"
 

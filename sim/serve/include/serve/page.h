@@ -2,11 +2,7 @@
 /* What the files of the page share. */
 #pragma once
 
-#include <stdio.h>
-
 #include "ask/shelf.h"
-#include "stepsim/bands.h"
-#include "stepsim/request.h"
 #include "stepsim/serve.h"
 
 struct ss_serve {

@@ -11,10 +11,8 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdio.h>
 
-#include "stepsim/error.h"
 #include "stepsim/request.h"
 
 SS_C_BEGIN

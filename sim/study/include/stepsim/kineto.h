@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "stepsim/error.h"
 #include "stepsim/types.h"
 
 SS_C_BEGIN

@@ -2,16 +2,7 @@
 /* Schedules side by side, on integers or on a cluster, and the search for a better schedule. */
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "stepsim/error.h"
 #include "stepsim/pictures.h"
-#include "stepsim/scenario.h"
-#include "stepsim/schedule.h"
-#include "stepsim/summary.h"
-#include "stepsim/text.h"
-#include "stepsim/workers.h"
 
 SS_C_BEGIN
 

@@ -5,15 +5,9 @@
  */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
-#include "stepsim/replay.h"
-#include "stepsim/result.h"
 #include "stepsim/table.h"
 #include "stepsim/text.h"
 #include "stepsim/train_log.h"
-#include "stepsim/workers.h"
 
 SS_C_BEGIN
 

@@ -2,15 +2,8 @@
 /* One job under all combinations of some flags' values, side by side. */
 #pragma once
 
-#include <stdio.h>
-
-#include "stepsim/error.h"
-#include "stepsim/request.h"
 #include "stepsim/result.h"
-#include "stepsim/scenario.h"
-#include "stepsim/summary.h"
 #include "stepsim/text.h"
-#include "stepsim/workers.h"
 
 SS_C_BEGIN
 

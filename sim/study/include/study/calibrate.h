@@ -5,7 +5,6 @@
 #include "base/csv.h"
 #include "comm/collective.h"
 #include "stepsim/params.h"
-#include "stepsim/platform.h"
 #include "study/study_internal.h"
 
 /* ---- props.c ---- */

@@ -3,10 +3,7 @@
  * follow the job's. */
 #pragma once
 
-#include <stddef.h>
-
 #include "job/asked.h"
-#include "stepsim/request.h"
 #include "stepsim/scenario.h"
 
 enum ss_change_aim {

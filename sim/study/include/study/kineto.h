@@ -2,8 +2,6 @@
 /* Declarations that the readers of Kineto and nsys traces share. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/map.h"

@@ -3,9 +3,6 @@
 #pragma once
 
 #include "stepsim/pictures.h"
-#include "stepsim/program.h"
-#include "stepsim/schedule.h"
-#include "stepsim/summary.h"
 
 /* Makes a strip from the durations of a schedule's slots, as ss_schedule_times takes them. The caller
  * frees *out with ss_strip_free, and fills in its name and figures. */

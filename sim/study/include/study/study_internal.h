@@ -3,8 +3,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 
 #include "job/asked.h"
 #include "stepsim/stack.h"

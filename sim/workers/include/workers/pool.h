@@ -16,10 +16,8 @@
  */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
-#include "stepsim/error.h"
 #include "stepsim/workers.h"
 
 /* Most worker processes of one process. */
