@@ -183,12 +183,7 @@ static int open_own(char *text, size_t len, const char *name, struct ss_csv **ou
     csv->text = text;
     csv->at = (struct reader){.csv = csv, .in = text, .end = text + len, .out = text, .line = 1, .err = err};
     rc = read_names(&csv->at, len);
-    if (rc) {
-        ss_csv_free(csv);
-        return rc;
-    }
-    *out = csv;
-    return SS_OK;
+    SS_HAND(rc, csv, out, ss_csv_free);
 }
 
 static int parse_own(char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
@@ -294,10 +289,7 @@ void ss_csv_free(struct ss_csv *csv)
 {
     if (!csv)
         return;
-    free(csv->text);
-    free(csv->field);
-    free(csv->line);
-    free(csv);
+    SS_FREE(csv->text, csv->field, csv->line, csv);
 }
 
 const char *ss_csv_file(const struct ss_csv *csv)

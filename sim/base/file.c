@@ -189,9 +189,7 @@ static char *canonical(const char *path)
     size_t size = found ? strlen(found) + strlen(name) + 2 : 0;
     if (size && (whole = malloc(size)))
         snprintf(whole, size, "%s/%s", found, name);
-    free(at);
-    free(folder);
-    free(found);
+    SS_FREE(at, folder, found);
     return whole;
 }
 
@@ -218,8 +216,7 @@ bool ss_file_same_target(const char *a, const char *b)
         return x.st_dev == y.st_dev && x.st_ino == y.st_ino && !S_ISCHR(x.st_mode);
     char *m = canonical(a), *n = canonical(b);
     bool same = m && n ? !strcmp(m, n) : !strcmp(a, b);
-    free(m);
-    free(n);
+    SS_FREE(m, n);
     return same;
 }
 
@@ -231,9 +228,7 @@ struct ss_file_writer {
 
 static void writer_free(struct ss_file_writer *w)
 {
-    free(w->target);
-    free(w->temporary);
-    free(w);
+    SS_FREE(w->target, w->temporary, w);
 }
 
 /* Opens target.tmp.PID[.n], so that two writers of one path do not meet. */

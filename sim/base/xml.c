@@ -365,11 +365,7 @@ int ss_xml_read(const char *text, size_t len, const char *name, struct ss_xml **
         rc = run_parser(b, text, len, err);
     }
     free(b);
-    if (rc)
-        ss_xml_free(doc);
-    else
-        *out = doc;
-    return rc;
+    SS_HAND(rc, doc, out, ss_xml_free);
 }
 
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
@@ -417,8 +413,7 @@ void ss_xml_free(struct ss_xml *doc)
     if (!doc)
         return;
     ss_arena_free(&doc->arena);
-    free(doc->file);
-    free(doc);
+    SS_FREE(doc->file, doc);
 }
 
 void ss_xml_escape(FILE *out, const char *text)

@@ -257,13 +257,7 @@ int ss_load_by_rank(const struct ss_load_input *in, struct ss_load_figures *out,
     status = w.p && w.expert && w.rank && w.bells && w.law && w.touch && w.weight
                  ? figures(in, phases, &w, &f, err)
                  : ss_nomem(err);
-    free(w.p);
-    free(w.expert);
-    free(w.rank);
-    free(w.bells);
-    free(w.law);
-    free(w.weight);
-    free(w.touch);
+    SS_FREE(w.p, w.expert, w.rank, w.bells, w.law, w.weight, w.touch);
     if (status == SS_OK && ranks->sources)
         end_profiles(in, &w, &f, ranks);
     if (status == SS_OK)

@@ -164,8 +164,7 @@ static int reach_limited(const struct ss_load_input *in, const double *odds, int
     struct limited *l = ss_calloc(1, sizeof *l);
     double *group = ss_calloc((size_t)in->groups, row * sizeof *group);
     if (!l || !group) {
-        free(l);
-        free(group);
+        SS_FREE(l, group);
         return SS_ERR_NOMEM;
     }
     l->k = in->top_k;
@@ -181,8 +180,7 @@ static int reach_limited(const struct ss_load_input *in, const double *odds, int
     double one = alike ? 1 - none_limited(l, 0, size) : 0;
     for (int b = 0; b < blocks; b++)
         touch[b] += scale * (alike ? one : 1 - none_limited(l, b * size, (b + 1) * size));
-    free(group);
-    free(l);
+    SS_FREE(group, l);
     return SS_OK;
 }
 

@@ -439,9 +439,7 @@ size_t ss_rank_cost_bytes(const struct ss_rank_cost *cost)
 void ss_rank_cost_free(struct ss_rank_cost *cost)
 {
     ss_layer_set_free(cost->set);
-    free(cost->chunks);
-    free(cost->params);
-    free(cost->pairs);
+    SS_FREE(cost->chunks, cost->params, cost->pairs);
     memset(cost, 0, sizeof *cost);
 }
 

@@ -458,11 +458,7 @@ int ss_advisor_open(const struct ss_scenario *base, int level, const struct ss_r
     a->whole.open_compute = 0;
     a->whole.unchecked = 1;
     SS_THEN(rc, open_crew(a, &options->workers, err));
-    if (rc)
-        ss_advisor_close(a);
-    else
-        *advisor = a;
-    return rc;
+    SS_HAND(rc, a, advisor, ss_advisor_close);
 }
 
 struct ss_crew *ss_advisor_crew(const struct ss_advisor *a)
@@ -483,11 +479,7 @@ void ss_advisor_close(struct ss_advisor *a)
     if (!a)
         return;
     ss_pool_close(a->crew);
-    free(a->row);
-    free(a->found);
-    free(a->trial);
-    free(a->item);
-    free(a->early);
+    SS_FREE(a->row, a->found, a->trial, a->item, a->early);
     ss_request_free(&a->from.request);
     free(a);
 }

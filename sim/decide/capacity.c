@@ -357,17 +357,14 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
     ss_bands_free(x.bands);
     if (x.loaded)
         ss_input_cache_drop(x.loaded);
-    free(x.bases);
-    free(numbers);
-    free(x.vary);
+    SS_FREE(x.bases, numbers, x.vary);
     return rc;
 }
 
 void ss_capacity_free(struct ss_capacity *plan)
 {
     if (plan) {
-        free(plan->clusters);
-        free(plan->points);
+        SS_FREE(plan->clusters, plan->points);
         ss_notes_free(&plan->warnings);
         ss_notes_free(&plan->fixes);
     }

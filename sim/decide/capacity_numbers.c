@@ -128,9 +128,7 @@ int ss_capacity_numbers_read(const struct ss_request *base, int rack, struct ss_
 
 void ss_capacity_numbers_free(struct ss_capacity_numbers *n)
 {
-    free(n->nodes);
-    free(n->state);
-    free(n->by_shapes);
+    SS_FREE(n->nodes, n->state, n->by_shapes);
 }
 
 /* ---- what the peak rules out ---- */

@@ -458,9 +458,6 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     SS_THEN(rc, plan_between(&r, err));
     SS_THEN(rc, ss_capacity_leave_table(x->plan, numbers, err));
     ss_pool_close(r.crew);
-    free(r.offset);
-    free(r.tally);
-    free(r.answers);
-    free(r.items);
+    SS_FREE(r.offset, r.tally, r.answers, r.items);
     return rc;
 }

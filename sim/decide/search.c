@@ -94,8 +94,7 @@ static int tighten(struct ss_find_state *x, int *batch, int *n, struct ss_error 
         if (answers[i].recompute_layers) /* with which its prediction begins */
             leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)answers[i].recompute_layers;
     }
-    free(answers);
-    free(items);
+    SS_FREE(answers, items);
     *n = loose ? 0 : *n;
     for (int i = 0; i < all && loose && !rc; i++)
         take_leaf(x, batch[i], batch, n);
@@ -177,9 +176,7 @@ static int ask_flows(struct ss_find_state *x, int next, struct ss_error *err)
             rc = note_fits(x, at[i], err);
         }
     }
-    free(answers);
-    free(at);
-    free(items);
+    SS_FREE(answers, at, items);
     return rc;
 }
 
@@ -287,8 +284,7 @@ static int confirm_all(struct ss_find_state *x, struct ss_error *err)
     for (int g = f->ngroups - 1; g >= 0 && !rc; g--)
         if (f->groups[g].best >= 0 && points[--n].summary.outcome != SS_OUTCOME_REFUSED)
             f->groups[g].confirmed_s = points[n].summary.iteration_s;
-    free(items);
-    free(points);
+    SS_FREE(items, points);
     return rc;
 }
 
@@ -319,8 +315,7 @@ static int widen_all(struct ss_find_state *x, const struct ss_request *base, str
         u->memory_low_pct = w->memory_low_pct;
         u->memory_high_pct = w->memory_high_pct;
     }
-    free(items);
-    free(wide);
+    SS_FREE(items, wide);
     ss_notes_free(&assumed);
     return rc;
 }
@@ -415,10 +410,7 @@ int ss_find_search(const struct ss_request *base, const struct ss_find_options *
     int rc = run(&x, base, err);
     ss_find_best_close(x.best);
     ss_find_crew_close(x.crew);
-    free(x.fit);
-    free(x.within);
-    free(x.fastest);
-    free(x.near);
+    SS_FREE(x.fit, x.within, x.fastest, x.near);
     ss_map_free(&x.roomy);
     return rc;
 }

@@ -372,8 +372,7 @@ int ss_find_costs_open(const struct ss_find_space *s, const struct ss_find_optio
     struct traits *traits = ss_calloc((size_t)s->nclusters + 1, sizeof *traits);
     int rc = costs && traits ? ss_cache_open(&costs->cache, err) : ss_nomem(err);
     if (rc) {
-        free(costs);
-        free(traits);
+        SS_FREE(costs, traits);
         return rc;
     }
     costs->traits = traits;
@@ -393,9 +392,7 @@ void ss_find_costs_close(struct ss_find_costs *costs)
     ss_cache_close(costs->cache);
     ss_map_free(&costs->at);
     ss_map_free(&costs->large);
-    free(costs->entry);
-    free(costs->traits);
-    free(costs);
+    SS_FREE(costs->entry, costs->traits, costs);
 }
 
 int64_t ss_find_costs_made(const struct ss_find_costs *costs)

@@ -42,8 +42,7 @@ void ss_find_known_close(struct ss_find_known *k)
     if (!k)
         return;
     ss_map_free(&k->decided);
-    free(k->fact);
-    free(k);
+    SS_FREE(k->fact, k);
 }
 
 static uint64_t key_of(int walk, unsigned set)

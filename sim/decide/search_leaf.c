@@ -55,8 +55,7 @@ void ss_find_typed_free(struct ss_find_typed *t)
     if (!t)
         return;
     ss_map_free(&t->at);
-    free(t->typed);
-    free(t);
+    SS_FREE(t->typed, t);
 }
 
 static struct typed *type(const struct ss_find_cluster *c, const unsigned char *at, int axis, uint64_t key)

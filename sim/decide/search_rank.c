@@ -154,10 +154,7 @@ void ss_find_free(struct ss_find_result *found)
 {
     if (!found)
         return;
-    free(found->groups);
-    free(found->rules);
-    free(found->points);
+    SS_FREE(found->groups, found->rules, found->points);
     ss_notes_free(&found->warnings);
-    free(found->advice);
-    free(found);
+    SS_FREE(found->advice, found);
 }

@@ -162,9 +162,7 @@ static int find_sets(const struct ss_request *base, const struct ss_find_options
     for (int c = 0; c < s->nclusters && !rc; c++)
         s->clusters[c].switches = sets[c];
     ss_find_known_close(r.known);
-    free(sets);
-    free(start);
-    free(best);
+    SS_FREE(sets, start, best);
     return rc;
 }
 

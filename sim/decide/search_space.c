@@ -288,10 +288,7 @@ void ss_find_space_free(struct ss_find_space *s)
         ss_request_free(&s->clusters[i].request);
         ss_find_typed_free(s->clusters[i].typed);
     }
-    free(s->clusters);
-    free(s->leaves);
-    free(s->all);
-    free(s->bounds);
+    SS_FREE(s->clusters, s->leaves, s->all, s->bounds);
     ss_find_free(s->found);
     if (s->loaded)
         ss_input_cache_drop(s->loaded);

@@ -466,8 +466,7 @@ int ss_find_walk(struct ss_find_space *s, const struct ss_find_options *o, int b
     for (int c = 0; c < s->nclusters && bounded; c++)
         s->clusters[c].bounded = s->clusters[c].switches;
     ss_find_costs_close(all.costs);
-    free(all.slice);
-    free(all.refusal);
+    SS_FREE(all.slice, all.refusal);
     ss_map_free(&all.known);
     return rc;
 }

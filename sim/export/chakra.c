@@ -219,9 +219,7 @@ int ss_export_chakra(struct ss_export *x, int rank, FILE *out, struct ss_error *
         rc = end_message(&w);
     }
     SS_THEN(rc, ss_export_walk(x, rank, &walk, err));
-    free(w.node.byte);
-    free(w.attr.byte);
-    free(w.length.byte);
+    SS_FREE(w.node.byte, w.attr.byte, w.length.byte);
     if (rc == SS_ERR_IO)
         return ss_text_written(out, "a Chakra trace", err);
     return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory for the trace of rank %d", rank) : rc;

@@ -366,9 +366,7 @@ int ss_export_walk(struct ss_export *x, int rank, const struct ss_export_walk *h
     }
     for (int s = 0; w.stream && s < nstreams; s++)
         free(w.stream[s].posted);
-    free(w.stream);
-    free(w.tail.id);
-    free(w.deps.id);
+    SS_FREE(w.stream, w.tail.id, w.deps.id);
     if (w.failed == SS_ERR_NOMEM)
         return ss_nomem(err);
     if (w.failed == SS_ERR_UNSUPPORTED)
@@ -439,14 +437,7 @@ void ss_export_free(struct ss_export *x)
     if (!x)
         return;
     for (int i = 0; x->send && x->recv && i < x->p->nchannels; i++) {
-        free(x->send[i].posted.id);
-        free(x->recv[i].posted.id);
+        SS_FREE(x->send[i].posted.id, x->recv[i].posted.id);
     }
-    free(x->send);
-    free(x->recv);
-    free(x->alone);
-    free(x->load);
-    free(x->groups.of);
-    free(x->groups.first);
-    free(x);
+    SS_FREE(x->send, x->recv, x->alone, x->load, x->groups.of, x->groups.first, x);
 }

@@ -383,12 +383,7 @@ int ss_keymap_parse(const char *text, size_t len, const char *file, const struct
     map->file = p.file;
     rc = rc ? rc : parse(&p, text, len);
     rc = rc ? rc : check(map, err);
-    if (rc) {
-        ss_keymap_free(map);
-        return rc;
-    }
-    *out = map;
-    return SS_OK;
+    SS_HAND(rc, map, out, ss_keymap_free);
 }
 
 int ss_keymap_load(const char *name, const struct ss_key_code *code, struct ss_keymap **out,
@@ -410,10 +405,7 @@ void ss_keymap_free(struct ss_keymap *map)
 {
     if (!map)
         return;
-    free(map->row);
-    free(map->choice);
-    free(map->block);
-    free(map->path);
+    SS_FREE(map->row, map->choice, map->block, map->path);
     ss_map_free(&map->index);
     ss_arena_free(&map->arena);
     free(map);

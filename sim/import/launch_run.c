@@ -185,7 +185,6 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
         rc = ss_nomem(err);
     ss_notes_free(&programs);
     ss_view_free(&view);
-    free(words);
-    free(variables);
+    SS_FREE(words, variables);
     return rc ? rc : more < 0 ? more : SS_OK;
 }

@@ -150,9 +150,7 @@ int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cl
             words->w[kept++] = words->w[i];
     }
     words->n = taken ? kept : words->n;
-    free(taken);
-    free(s.word);
-    free(s.variable);
+    SS_FREE(taken, s.word, s.variable);
     ss_notes_free(&s.l.let_in);
     return rc;
 }

@@ -135,8 +135,6 @@ void ss_calls_free(struct ss_calls *calls)
             free(calls->call[i].word[w]);
         free(calls->call[i].word);
     }
-    free(calls->call);
-    free(calls->output);
-    free(calls->above);
+    SS_FREE(calls->call, calls->output, calls->above);
     memset(calls, 0, sizeof *calls);
 }

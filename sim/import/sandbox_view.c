@@ -226,11 +226,7 @@ void ss_view_free(struct ss_view *v)
 {
     for (int i = 0; i < v->n; i++)
         free(v->root[i].path);
-    free(v->script);
-    free(v->work);
-    free(v->home);
-    free(v->away);
-    free(v->here);
+    SS_FREE(v->script, v->work, v->home, v->away, v->here);
     ss_notes_free(&v->near);
     ss_notes_free(&v->wanted);
     ss_notes_free(&v->repositories);

@@ -460,8 +460,7 @@ char *ss_shell_text(struct ss_shell *s, const char *word, size_t n)
 void ss_shell_free(struct ss_shell *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        free(s->value[i].name);
-        free(s->value[i].text);
+        SS_FREE(s->value[i].name, s->value[i].text);
     }
     free(s->value);
     ss_words_free(&s->out);

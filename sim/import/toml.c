@@ -288,9 +288,7 @@ int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree
         rc = *r.p == '[' ? read_header(&r, &table) : read_pair(&r, table);
         rc = rc ? rc : end_line(&r);
     }
-    free(copy);
-    free(r.text);
-    free(r.table);
+    SS_FREE(copy, r.text, r.table);
     if (rc)
         ss_tree_free(r.tree);
     else

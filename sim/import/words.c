@@ -21,14 +21,10 @@ void ss_words_free(struct ss_words *words)
     for (size_t i = 0; i < words->n; i++)
         free(words->w[i].text);
     for (size_t i = 0; i < words->nmade; i++) {
-        free(words->made[i].name);
-        free(words->made[i].text);
-        free(words->made[i].path);
+        SS_FREE(words->made[i].name, words->made[i].text, words->made[i].path);
     }
     ss_notes_free(&words->said);
     ss_notes_free(&words->behind);
-    free(words->made);
-    free(words->w);
-    free(words->file);
+    SS_FREE(words->made, words->w, words->file);
     memset(words, 0, sizeof(*words));
 }

@@ -221,8 +221,7 @@ int ss_flag_nearest(const char *name, char *buf, size_t size)
         found = 1;
     }
 done:
-    free(text);
-    free(names);
+    SS_FREE(text, names);
     return found;
 }
 

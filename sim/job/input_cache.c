@@ -48,8 +48,7 @@ static void free_entry(struct entry *e, enum kind kind)
     default: break;
     }
     ss_files_free(&e->files);
-    free(e->key);
-    free(e);
+    SS_FREE(e->key, e);
 }
 
 /* The entry of the key of n characters; NULL: there is none. */

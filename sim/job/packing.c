@@ -286,11 +286,7 @@ int ss_packing_build(const struct ss_packing_input *in, struct ss_packing *out, 
     SS_THEN(rc, fill_rows(&w));
     SS_THEN(rc, sum_up(&w, out));
     out->cut /= w.n > 0 ? (double)w.n : 1;
-    free(w.length);
-    free(w.below);
-    free(w.row_of);
-    free(w.row);
-    free(w.attends);
+    SS_FREE(w.length, w.below, w.row_of, w.row, w.attends);
     if (rc) {
         ss_packing_free(out);
         return ss_fail(err, rc, NULL, 0, "out of memory for rows of documents");
@@ -300,9 +296,7 @@ int ss_packing_build(const struct ss_packing_input *in, struct ss_packing *out, 
 
 void ss_packing_free(struct ss_packing *p)
 {
-    free(p->length);
-    free(p->share);
-    free(p->square);
+    SS_FREE(p->length, p->share, p->square);
     memset(p, 0, sizeof *p);
 }
 
@@ -382,7 +376,6 @@ int ss_lengths_read(const char *path, struct ss_lengths *out, struct ss_error *e
 
 void ss_lengths_free(struct ss_lengths *lengths)
 {
-    free(lengths->length);
-    free(lengths->count);
+    SS_FREE(lengths->length, lengths->count);
     memset(lengths, 0, sizeof *lengths);
 }

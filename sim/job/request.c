@@ -16,11 +16,9 @@ void ss_request_free(struct ss_request *r)
 {
     ss_arena_free(&(struct ss_arena){r->texts});
     for (int i = 0; i < r->nplaces; i++) {
-        free(r->place[i].file);
-        free(r->place[i].whence);
+        SS_FREE(r->place[i].file, r->place[i].whence);
     }
-    free(r->word);
-    free(r->place);
+    SS_FREE(r->word, r->place);
     ss_notes_free(&r->notes);
     ss_notes_free(&r->ignored);
     ss_notes_free(&r->behind);
@@ -120,8 +118,7 @@ int ss_request_move(struct ss_request *to, struct ss_request *r, struct ss_error
     to->notes = r->notes;
     to->ignored = r->ignored;
     to->behind = r->behind;
-    free(r->word);
-    free(r->place);
+    SS_FREE(r->word, r->place);
     ss_request_init(r);
     return SS_OK;
 }

@@ -82,8 +82,7 @@ static int colour(struct ss_plan_builder *b, struct ss_partition *c, int *exact,
     SS_THEN(rc, ss_partition_refine(c, most_classes(b), exact));
     if (!rc && !*exact) {
         ss_partition_free(c);
-        free(c->link);
-        free(c->flow);
+        SS_FREE(c->link, c->flow);
         rc = ss_partition_init(c, b, &b->routes, b->slowness);
     }
     if (rc)

@@ -204,8 +204,7 @@ static void drop_kept(struct kept *kept)
 {
     for (int i = 0; i < kept->n; i++)
         ss_rank_cost_free(&kept->entry[i].cost);
-    free(kept->entry);
-    free(kept->cost_of);
+    SS_FREE(kept->entry, kept->cost_of);
     *kept = (struct kept){0};
 }
 

@@ -83,8 +83,7 @@ int ss_plan_events_limit(struct ss_plan_builder *b, struct ss_error *err)
         classes[b->cost_of[c]]++;
     for (int i = 0; i < b->ncosts && !rc; i++)
         rc = add_cost(plan, &b->costs[i], classes[i], slots, &t);
-    free(classes);
-    free(slots);
+    SS_FREE(classes, slots);
     if (rc < 0)
         return rc == SS_ERR_NOMEM ? ss_nomem(err) : rc;
     if (!(t.n > t.most))

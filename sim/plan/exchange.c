@@ -52,8 +52,7 @@ int ss_rail_links_init(struct ss_rail_links *l, const struct ss_platform *p)
 
 void ss_rail_links_free(struct ss_rail_links *l)
 {
-    free(l->inside);
-    free(l->seen);
+    SS_FREE(l->inside, l->seen);
     memset(l, 0, sizeof *l);
 }
 

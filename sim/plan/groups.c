@@ -375,9 +375,7 @@ static int build(struct grouping *b)
     for (int comm = 0; comm < SS_COMM_COUNT && !rc; comm++)
         if (ss_comm_has_groups(b->plan, comm))
             rc = add_comm(b, comm);
-    free(b->room);
-    free(b->node_at);
-    free(b->patterns);
+    SS_FREE(b->room, b->node_at, b->patterns);
     return rc;
 }
 
@@ -413,16 +411,12 @@ int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, st
 void ss_groups_free(struct ss_groups *g)
 {
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
-        free(g->first[comm]);
-        free(g->local[comm]);
-        free(g->number[comm]);
-        free(g->shape[comm]);
+        SS_FREE(g->first[comm], g->local[comm], g->number[comm], g->shape[comm]);
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             free(g->target[comm][hop]);
     }
     for (int far = 0; far < 2; far++) {
-        free(g->give[far]);
-        free(g->take[far]);
+        SS_FREE(g->give[far], g->take[far]);
     }
     memset(g, 0, sizeof *g);
 }

@@ -248,13 +248,7 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
     SS_THEN(rc, draw_iterations(m, mean, &average, err));
     if (!rc)
         sum_up(m, average, out);
-    free(m->time);
-    free(m->pairs);
-    free(m->pipeline_of);
-    free(m->squares);
-    free(m->most);
-    free(m->sum);
-    free(m->longer);
+    SS_FREE(m->time, m->pairs, m->pipeline_of, m->squares, m->most, m->sum, m->longer);
     return rc;
 }
 

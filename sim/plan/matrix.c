@@ -138,8 +138,7 @@ static void forget_matrix(struct spreading *s)
 {
     struct ss_groups *g = s->groups;
     for (int far = 0; far < 2; far++) {
-        free(g->give[far]);
-        free(g->take[far]);
+        SS_FREE(g->give[far], g->take[far]);
         g->give[far] = g->take[far] = NULL;
     }
     for (int at = 0; at < g->n; at++)
@@ -193,7 +192,6 @@ int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room
     if (s.out_of_order || even)
         forget_matrix(&s);
     plan->uneven = g->give[0] != NULL;
-    free(s.ranks.copies);
-    free(s.loads);
+    SS_FREE(s.ranks.copies, s.loads);
     return rc;
 }

@@ -263,12 +263,8 @@ int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, c
 
 void ss_partition_free(struct ss_partition *c)
 {
-    free(c->rank);
-    free(c->next);
-    free(c->hop);
+    SS_FREE(c->rank, c->next, c->hop);
     for (int g = 0; g < SS_COMM_COUNT; g++) {
-        free(c->sum[g]);
-        free(c->first[g]);
-        free(c->local[g]);
+        SS_FREE(c->sum[g], c->first[g], c->local[g]);
     }
 }

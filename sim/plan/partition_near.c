@@ -29,8 +29,7 @@ static int colour_healthy(const struct ss_plan_builder *b, struct ss_partition *
     for (int l = 0; l < c->routes->nlinks && !rc; l++)
         c->link[l] = ss_mix_in(c->link[l], h.link[ss_symmetry_link_at(&routes.symmetry, l)]);
     ss_partition_free(&h);
-    free(h.link);
-    free(h.flow);
+    SS_FREE(h.link, h.flow);
     ss_routes_free(&routes);
     return rc;
 }
@@ -49,8 +48,7 @@ static int look_ahead(struct ss_partition *c)
         memcpy(c->link, link, nlinks * sizeof *link);
     }
     int rc = flow && link ? SS_OK : SS_ERR_NOMEM;
-    free(flow);
-    free(link);
+    SS_FREE(flow, link);
     return rc;
 }
 

@@ -99,8 +99,7 @@ int ss_placement_load(const char *path, const struct ss_platform *platform, int 
         rc = ss_fail(err, SS_ERR_INPUT, path, 0, "not a text");
     else
         rc = read_text(&r, text);
-    free(text);
-    free(r.rank_of);
+    SS_FREE(text, r.rank_of);
     if (rc) {
         free(r.gpu_of);
         return rc;

@@ -318,28 +318,22 @@ static void end_layout(struct ss_plan_builder *b)
 {
     ss_groups_free(&b->groups);
     ss_routes_free(&b->routes);
-    free(b->link_colour);
-    free(b->flow_colour);
+    SS_FREE(b->link_colour, b->flow_colour);
     ss_map_free(&b->load);
     ss_map_free(&b->alike);
 }
 
 void ss_plan_end(struct ss_plan_builder *b)
 {
-    free(b->slowness);
-    free(b->drawn);
-    free(b->members);
-    free(b->own);
+    SS_FREE(b->slowness, b->drawn, b->members, b->own);
     if (b->kept)
         ss_plan_cache_end(b);
     else
         end_layout(b);
-    free(b->nearer);
-    free(b->odd);
+    SS_FREE(b->nearer, b->odd);
     for (int i = 0; i < b->ncosts; i++)
         ss_rank_cost_free(&b->costs[i].cost);
-    free(b->costs);
-    free(b->cost_of);
+    SS_FREE(b->costs, b->cost_of);
     ss_numbers_free(&b->links);
     ss_numbers_free(&b->path_of);
     ss_map_free(&b->step_collectives);
@@ -405,8 +399,7 @@ void ss_plan_free(struct ss_plan *plan)
         return;
     for (int c = 0; c < plan->nclasses; c++) {
         for (int k = 0; plan->classes[c].chunks && k < plan->schedule->chunks; k++) {
-            free(plan->classes[c].chunks[k].reduce);
-            free(plan->classes[c].chunks[k].gather);
+            SS_FREE(plan->classes[c].chunks[k].reduce, plan->classes[c].chunks[k].gather);
             for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
                 free(plan->classes[c].chunks[k].steps[phase]);
             for (int phase = SS_PHASE_F; phase <= SS_PHASE_B; phase++)
@@ -415,23 +408,13 @@ void ss_plan_free(struct ss_plan *plan)
         int pairs = plan->schedule->chunks * plan->schedule->chunks;
         for (int k = 0; plan->classes[c].pairs && k < pairs; k++)
             free(plan->classes[c].pairs[k].steps);
-        free(plan->classes[c].pairs);
-        free(plan->classes[c].chunks);
-        free(plan->classes[c].post);
-        free(plan->classes[c].after);
+        SS_FREE(plan->classes[c].pairs, plan->classes[c].chunks, plan->classes[c].post,
+                plan->classes[c].after);
     }
     ss_arena_free(&(struct ss_arena){plan->parts});
     ss_plan_sites_free(plan->sites);
-    free(plan->places);
-    free(plan->classes);
-    free(plan->class_of);
-    free(plan->alike);
-    free(plan->gpu_of);
-    free(plan->link_count);
-    free(plan->links);
-    free(plan->paths);
-    free(plan->collectives);
-    free(plan->p2p);
+    SS_FREE(plan->places, plan->classes, plan->class_of, plan->alike, plan->gpu_of, plan->link_count,
+            plan->links, plan->paths, plan->collectives, plan->p2p);
     ss_notes_free(&plan->guessed);
     ss_notes_free(&plan->warnings);
     free(plan);

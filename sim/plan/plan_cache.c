@@ -108,13 +108,10 @@ static void destroy(void *thing)
     struct ss_plan_kept *kept = thing;
     ss_groups_free(&kept->groups);
     ss_routes_free(&kept->routes);
-    free(kept->link_colour);
-    free(kept->flow_colour);
+    SS_FREE(kept->link_colour, kept->flow_colour);
     ss_map_free(&kept->load);
     ss_map_free(&kept->alike);
-    free(kept->classes);
-    free(kept->class_of);
-    free(kept);
+    SS_FREE(kept->classes, kept->class_of, kept);
 }
 
 static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
@@ -280,8 +277,7 @@ static int put(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     }
     if (kept) {
-        free(kept->classes);
-        free(kept->class_of);
+        SS_FREE(kept->classes, kept->class_of);
     }
     free(kept);
     return ss_nomem(err);

@@ -147,8 +147,7 @@ static int expect_paces(struct ss_plan_builder *b, struct ss_error *err)
         for (int i = 0; i < b->ncosts; i++)
             b->costs[i].site.pace = b->costs[i].site.own_pace = paces[b->costs[i].site.stage];
     }
-    free(parts);
-    free(paces);
+    SS_FREE(parts, paces);
     return parts && paces ? SS_OK : ss_nomem(err);
 }
 

@@ -69,15 +69,13 @@ static int make_kinds(struct routing *b)
         r->npeers = find_peers(s, all, count);
     r->peer = ss_calloc(p * (size_t)(r->npeers + 1), sizeof *r->peer);
     if (!all || !count || !r->peer) {
-        free(all);
-        free(count);
+        SS_FREE(all, count);
         return ss_nomem(b->err);
     }
     for (int i = 0; i < s->stages; i++)
         for (int j = 0; j < r->npeers; j++)
             r->peer[i * r->npeers + j] = j < count[i] ? all[(size_t)i * p + (size_t)j] : -1;
-    free(all);
-    free(count);
+    SS_FREE(all, count);
     r->nkinds = r->npeers;
     r->embedding = ss_job_copies_embedding(b->plan->job) && s->stages > 1 ? r->nkinds++ : -1;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
@@ -378,14 +376,6 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
 
 void ss_routes_free(struct ss_routes *r)
 {
-    free(r->peer);
-    free(r->to);
-    free(r->first);
-    free(r->pool);
-    free(r->link);
-    free(r->latency);
-    free(r->bandwidth);
-    free(r->inner);
-    free(r->kept);
+    SS_FREE(r->peer, r->to, r->first, r->pool, r->link, r->latency, r->bandwidth, r->inner, r->kept);
     memset(r, 0, sizeof *r);
 }

@@ -136,9 +136,7 @@ int ss_routes_drop_links(struct ss_routes *r, int keep, struct ss_error *err)
     c.failed = find_crossings(r, &c);
     for (int l = 0; l < r->nlinks && !c.failed; l++)
         r->kept[l] = !is_wide(r, &c, l);
-    free(c.first);
-    free(c.all);
-    free(c.ends);
+    SS_FREE(c.first, c.all, c.ends);
     ss_map_free(&c.seen);
     return c.failed ? ss_nomem(err) : SS_OK;
 }

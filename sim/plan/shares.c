@@ -379,7 +379,6 @@ int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const 
             rc = share_comm(&s);
     }
     ss_rail_links_free(&s.rails);
-    free(s.load);
-    free(s.lowest);
+    SS_FREE(s.load, s.lowest);
     return rc;
 }

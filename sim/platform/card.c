@@ -11,9 +11,7 @@ void ss_card_files_free(struct ss_card_files *files)
 
         files->first = f->next;
         ss_xml_free(f->doc);
-        free(f->name);
-        free(f->path);
-        free(f);
+        SS_FREE(f->name, f->path, f);
     }
 }
 

@@ -306,9 +306,5 @@ void ss_foreign_free(struct ss_foreign *f)
         free(f->gpus[i]);
     for (int i = 0; i < f->nlinks; i++)
         free(f->links[i].name);
-    free(f->gpus);
-    free(f->links);
-    free(f->routes);
-    free(f->pool);
-    free(f);
+    SS_FREE(f->gpus, f->links, f->routes, f->pool, f);
 }

@@ -157,8 +157,7 @@ static int ask_routes(struct ss_foreign_reader *r, int hosts, const struct ss_pl
 
     for (int s = 0; s < hosts && !rc;)
         rc = ask_piece(r, hosts, s, options, pairs, routes, &s);
-    free(pairs);
-    free(routes);
+    SS_FREE(pairs, routes);
     ss_map_free(&r->links);
     return rc;
 }

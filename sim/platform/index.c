@@ -332,11 +332,7 @@ void ss_index_free(struct ss_index *ix)
 {
     for (size_t i = 0; i < ix->nstrings; i++)
         free(ix->strings[i]);
-    free(ix->strings);
-    free(ix->points);
-    free(ix->links);
-    free(ix->point_by_name);
-    free(ix->link_by_name);
+    SS_FREE(ix->strings, ix->points, ix->links, ix->point_by_name, ix->link_by_name);
     memset(ix, 0, sizeof(*ix));
 }
 

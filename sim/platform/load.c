@@ -183,11 +183,7 @@ static int read_variant(const struct ss_xml_node *root, const char *file,
     ss_template_derive(p);
     SS_THEN(rc, ss_template_check_size(
                     p, nodes > 0 && (int64_t)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err));
-    if (rc)
-        ss_platform_free(p);
-    else
-        *out = p;
-    return rc;
+    SS_HAND(rc, p, out, ss_platform_free);
 }
 
 /* The words that ask for so many are at fault, and no line of the platform. */
@@ -329,11 +325,7 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
     int rc = ss_schema_check(ss_xml_root(doc), p->file, err);
     SS_THEN(rc, keep_config(p, ss_xml_root(doc), err));
     SS_THEN(rc, read_zone(p, ss_xml_root(doc), options, err));
-    if (rc)
-        ss_platform_free(p);
-    else
-        *out = p;
-    return rc;
+    SS_HAND(rc, p, out, ss_platform_free);
 }
 
 /* A card that is given beside a file which names one must be that card. */
@@ -365,11 +357,7 @@ static int from_document(const struct ss_xml *doc, const char *name,
         rc = check_card(p, options->card, err);
     SS_THEN(rc, take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
     SS_THEN(rc, join_nodes(p, err));
-    if (rc)
-        ss_platform_free(p);
-    else
-        *out = p;
-    return rc;
+    SS_HAND(rc, p, out, ss_platform_free);
 }
 
 int ss_platform_parse(const char *text, size_t len, const char *name,

@@ -294,11 +294,7 @@ int ss_import_build(struct ss_import *n, struct ss_platform **out, bool *own, st
     int rc = choose_card(n, &p, err);
 
     SS_THEN(rc, build(n, p, own, err));
-    if (!rc)
-        *out = p;
-    else
-        ss_platform_free(p);
-    return rc;
+    SS_HAND(rc, p, out, ss_platform_free);
 }
 
 /* ---- one node as a template ---- */
@@ -319,11 +315,7 @@ static int import_text(const char *text, size_t len, const char *name, struct ss
         rc = ss_fail(err, SS_ERR_UNSUPPORTED, n.file, 0,
                      "the NVLink matrix is neither a full mesh nor a switch, equal for all GPUs" SS_HINT
                      "ss_platform_import writes such nodes as a platform that is no template");
-    if (!rc)
-        *out = p;
-    else
-        ss_platform_free(p);
-    return rc;
+    SS_HAND(rc, p, out, ss_platform_free);
 }
 
 int ss_platform_import_text(const char *text, size_t len, const char *name, struct ss_platform **out,

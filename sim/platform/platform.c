@@ -27,8 +27,7 @@ int ss_platform_copy(const struct ss_platform *p, struct ss_platform **out, stru
     char *assumed = p->assumed != NULL ? strdup(p->assumed) : NULL;
 
     if (copy == NULL || (p->assumed != NULL && assumed == NULL)) {
-        free(copy);
-        free(assumed);
+        SS_FREE(copy, assumed);
         return ss_nomem(err);
     }
     *copy = *p;
@@ -43,9 +42,7 @@ void ss_platform_free(struct ss_platform *p)
     if (p == NULL)
         return;
     ss_foreign_free(p->foreign);
-    free(p->assumed);
-    free(p->untaken);
-    free(p);
+    SS_FREE(p->assumed, p->untaken, p);
 }
 
 const char *ss_platform_name(const struct ss_platform *p)

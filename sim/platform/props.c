@@ -261,11 +261,7 @@ int ss_props_assumed(const struct ss_props *props, const char *fabric_word, char
     SS_NEED(buf, err);
     int rc = add_assumed(props, own, 0, fabric_word, buf, err);
     SS_THEN(rc, add_assumed(props, card, 1, fabric_word, buf, err));
-    if (!rc)
-        *out = buf;
-    else
-        free(buf);
-    return rc;
+    SS_HAND(rc, buf, out, free);
 }
 
 int ss_link_kind_of(const char *name, const char *kind, const char *fabric_word)

@@ -19,8 +19,7 @@ static void free_collective(struct ss_collective *c)
 {
     for (int i = 0; c->phases && i < c->nphases; i++)
         free(c->phases[i].flows);
-    free(c->phases);
-    free(c->members);
+    SS_FREE(c->phases, c->members);
 }
 
 static void free_source(struct ss_program_source *source, const struct ss_program *p)
@@ -31,15 +30,8 @@ static void free_source(struct ss_program_source *source, const struct ss_progra
         free(source->event[i]);
     for (int i = 0; source->slot && i < p->nclasses; i++)
         free(source->slot[i]);
-    free(source->path);
-    free(source->mix);
-    free(source->collective);
-    free(source->channel);
-    free(source->class_line);
-    free(source->template_line);
-    free(source->event);
-    free(source->slot);
-    free(source);
+    SS_FREE(source->path, source->mix, source->collective, source->channel, source->class_line,
+            source->template_line, source->event, source->slot, source);
 }
 
 void ss_program_free(struct ss_program *p)
@@ -57,14 +49,7 @@ void ss_program_free(struct ss_program *p)
     ss_arena_free(&(struct ss_arena){p->parts});
     for (int i = 0; p->classes && i < p->nclasses; i++)
         free(p->classes[i].slots);
-    free(p->links);
-    free(p->paths);
-    free(p->mixes);
-    free(p->templates);
-    free(p->channels);
-    free(p->collectives);
-    free(p->classes);
-    free(p);
+    SS_FREE(p->links, p->paths, p->mixes, p->templates, p->channels, p->collectives, p->classes, p);
 }
 
 int64_t ss_program_event_count(const struct ss_program *p)

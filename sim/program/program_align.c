@@ -40,10 +40,7 @@ void ss_comm_free(struct ss_comm *comm)
         struct ss_comm_rank *rank = &comm->ranks[r];
         for (int i = 0; i < rank->nvariants; i++)
             free(rank->variants[i].op);
-        free(rank->variants);
-        free(rank->slots);
-        free(rank->end);
-        free(rank->late);
+        SS_FREE(rank->variants, rank->slots, rank->end, rank->late);
     }
     free(comm->ranks);
     comm->ranks = NULL;

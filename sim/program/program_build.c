@@ -289,8 +289,7 @@ static int lower_classes(struct ss_program_builder *b)
         if (b->cls == 0)
             ss_emitter_expect(&b->e, b->plan->nclasses);
     }
-    free(template_of);
-    free(b->known);
+    SS_FREE(template_of, b->known);
     return b->e.failed;
 }
 
@@ -378,11 +377,7 @@ static int build_program(const struct ss_plan *plan, struct ss_cache *cache, int
     int rc = p ? build(&b) : ss_nomem(err);
     ss_cache_drop(b.cache, &b.comm);
     ss_emitter_free(&b.e);
-    free(b.out_start);
-    free(b.out_entry);
-    free(b.in_start);
-    free(b.in_entry);
-    free(b.channel_of);
+    SS_FREE(b.out_start, b.out_entry, b.in_start, b.in_entry, b.channel_of);
     ss_schedule_free(b.whole);
     if (rc)
         ss_program_free(b.p);

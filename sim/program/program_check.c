@@ -298,10 +298,7 @@ static int check_classes(const struct checker *c)
         for (size_t k = m.start[i]; k < m.start[i + 1]; k++)
             member[m.list[k]] = 0;
     }
-    free(stamp);
-    free(member);
-    free(m.start);
-    free(m.list);
+    SS_FREE(stamp, member, m.start, m.list);
     return rc;
 }
 

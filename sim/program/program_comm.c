@@ -473,19 +473,9 @@ int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, 
     if (rc == SS_ERR_NOMEM)
         ss_fail(err, rc, NULL, 0, "no memory to lower a schedule of %d ranks", s->stages);
     for (int d = 0; d < 2; d++) {
-        free(l.from[d]);
-        free(l.order[d]);
-        free(l.message[d]);
-        free(l.taken[d]);
-        free(l.step[d]);
+        SS_FREE(l.from[d], l.order[d], l.message[d], l.taken[d], l.step[d]);
     }
-    free(l.stage_of);
-    free(l.first_of);
-    free(l.aligned);
-    free(l.chain);
-    free(l.before.op);
-    free(l.after.op);
-    free(l.held.op);
+    SS_FREE(l.stage_of, l.first_of, l.aligned, l.chain, l.before.op, l.after.op, l.held.op);
     if (rc)
         ss_comm_free(comm);
     return rc;

@@ -34,8 +34,7 @@ void ss_emitter_expect(struct ss_emitter *e, int times)
 
 void ss_emitter_free(struct ss_emitter *e)
 {
-    free(e->mixes.slot);
-    free(e->events);
+    SS_FREE(e->mixes.slot, e->events);
 }
 
 void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double amount)

@@ -366,17 +366,8 @@ static void free_room(struct runner *r)
     for (int c = 0; r->streams && c < r->p->nclasses; c++)
         for (int k = 0; k < r->p->classes[c].nstreams; k++)
             free(stream_of(r, c, k)->posted);
-    free(r->stream_base);
-    free(r->at);
-    free(r->streams);
-    free(r->channels);
-    free(r->arrived);
-    free(r->look);
-    free(r->listed);
-    free(r->memory);
-    free(r->peak);
-    free(r->queue);
-    free(r->queued);
+    SS_FREE(r->stream_base, r->at, r->streams, r->channels, r->arrived, r->look, r->listed, r->memory,
+            r->peak, r->queue, r->queued);
 }
 
 int ss_program_check_order(const struct ss_program *p, struct ss_error *err)

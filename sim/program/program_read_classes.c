@@ -12,8 +12,7 @@ struct events {
 
 static void free_events(struct events *e)
 {
-    free(e->event);
-    free(e->line);
+    SS_FREE(e->event, e->line);
     *e = (struct events){0};
 }
 

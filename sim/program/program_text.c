@@ -337,8 +337,7 @@ int ss_program_write(const struct ss_program *p, int expanded, FILE *out, struct
         for (int i = 0; i < p->nclasses; i++)
             write_class(&w, &p->classes[i], expanded);
     }
-    free(w.known);
-    free(w.own_name);
+    SS_FREE(w.known, w.own_name);
     if (rc)
         return ss_fail(err, rc, NULL, 0, "no memory to write the program");
     return ss_text_written(out, "the program", err);

@@ -168,8 +168,7 @@ int ss_deadlock_fail(const struct ss_program *p, const struct ss_cursor *at, str
                      others > 1 ? "classes are" : "class is");
     }
     ss_state_free(&b.st);
-    free(b.streams);
-    free(b.seen);
+    SS_FREE(b.streams, b.seen);
     int rc = ss_fail(err, SS_ERR_DEADLOCK, NULL, 0, "the job blocks for ever: %s%s%s%s", first,
                      second[0] ? "; " : "", second, more);
     return ss_hint(

@@ -121,8 +121,6 @@ int ss_labour_find(const struct ss_program *p, struct ss_labour *out, struct ss_
         out->seconds += posts[g] * once.seconds;
         out->together = once.together > out->together ? once.together : out->together;
     }
-    free(parts);
-    free(posts);
-    free(times);
+    SS_FREE(parts, posts, times);
     return ok ? SS_OK : ss_nomem(err);
 }

@@ -67,11 +67,7 @@ int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *
     }
     ss_tape_free(&tape);
     SS_THEN(rc, outcome(p, board, err));
-    if (rc)
-        ss_board_free(board);
-    else
-        *out = board;
-    return rc;
+    SS_HAND(rc, board, out, ss_board_free);
 }
 
 int ss_replay(const struct ss_program *p, int engine, const struct ss_observer *observers, int nobservers,

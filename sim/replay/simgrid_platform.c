@@ -217,8 +217,6 @@ int ss_sg_platform(struct ss_sg *sg)
         rc = ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     else if (!(rc = load(sg, &u, hosts)))
         rc = find_hosts(sg, &u, hosts);
-    free(u.lightest);
-    free(u.load);
-    free(u.used);
+    SS_FREE(u.lightest, u.load, u.used);
     return rc;
 }

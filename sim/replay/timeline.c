@@ -7,13 +7,7 @@ void ss_timeline_free(struct ss_timeline *t)
 {
     if (!t)
         return;
-    free(t->spent);
-    free(t->dynamic_peak);
-    free(t->peak_time);
-    free(t->peak_slot);
-    free(t->event_s);
-    free(t->link_busy);
-    free(t);
+    SS_FREE(t->spent, t->dynamic_peak, t->peak_time, t->peak_slot, t->event_s, t->link_busy, t);
 }
 
 static struct ss_timeline *timeline_new(const struct ss_program *p)

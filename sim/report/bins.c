@@ -70,16 +70,8 @@ int ss_bins_init(struct ss_bins *b, const struct ss_program *p, double start, do
 
 void ss_bins_free(struct ss_bins *b)
 {
-    free(b->memory);
-    free(b->total);
-    free(b->now);
-    free(b->at);
-    free(b->load);
-    free(b->parts);
-    free(b->first_part);
-    free(b->link_bytes);
-    free(b->channel_bytes);
-    free(b->channel_messages);
+    SS_FREE(b->memory, b->total, b->now, b->at, b->load, b->parts, b->first_part, b->link_bytes,
+            b->channel_bytes, b->channel_messages);
     memset(b, 0, sizeof *b);
 }
 

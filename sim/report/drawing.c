@@ -367,20 +367,12 @@ int ss_drawing_make(struct ss_drawing *d, const struct ss_platform *p)
         set_levels(d);
         rc = ss_drawing_fold(d);
     }
-    free(g.wire_of);
-    free(g.from);
-    free(g.wires);
-    free(g.up);
-    free(g.at_gpu);
-    free(g.holds);
-    free(g.vertex);
+    SS_FREE(g.wire_of, g.from, g.wires, g.up, g.at_gpu, g.holds, g.vertex);
     return rc;
 }
 
 void ss_drawing_free(struct ss_drawing *d)
 {
-    free(d->vertices);
-    free(d->edges);
-    free(d->nodes);
+    SS_FREE(d->vertices, d->edges, d->nodes);
     memset(d, 0, sizeof *d);
 }

@@ -45,8 +45,7 @@ static int color(struct ss_drawing *d)
             d->vertices[v].color = mix(mix(d->vertices[v].color, next[v]), node >= 0 ? nodes[node] : 0);
         }
     }
-    free(next);
-    free(nodes);
+    SS_FREE(next, nodes);
     return rc;
 }
 

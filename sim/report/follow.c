@@ -52,10 +52,7 @@ int ss_follow_init(struct ss_follow *f, const struct ss_program *p)
 
 void ss_follow_free(struct ss_follow *f)
 {
-    free(f->send);
-    free(f->recv);
-    free(f->stream);
-    free(f->first_stream);
+    SS_FREE(f->send, f->recv, f->stream, f->first_stream);
     memset(f, 0, sizeof *f);
 }
 

@@ -162,10 +162,7 @@ void ss_book_free(struct ss_record_book *b)
 {
     for (int i = 0; b->lanes && i < b->nlanes; i++)
         free(b->lanes[i].boxes);
-    free(b->lanes);
-    free(b->first_lane);
-    free(b->send_lane);
-    free(b->shown);
+    SS_FREE(b->lanes, b->first_lane, b->send_lane, b->shown);
     ss_follow_free(&b->follow);
     memset(b, 0, sizeof *b);
 }

@@ -139,8 +139,7 @@ static int draw(struct chart *x, int width, struct ss_error *err)
         }
     }
     int rc = line && paint ? SS_OK : ss_nomem(err);
-    free(line);
-    free(paint);
+    SS_FREE(line, paint);
     return rc;
 }
 
@@ -239,7 +238,6 @@ int ss_report_schedule(const struct ss_schedule *s, const struct ss_schedule_vie
         }
         rc = show(&x, x.room + 2 * n, x.room + 2 * n + p, err);
     }
-    free(x.start);
-    free(x.room);
+    SS_FREE(x.start, x.room);
     return rc;
 }

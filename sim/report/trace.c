@@ -401,7 +401,5 @@ void ss_trace_free(struct ss_trace *t)
         free(t->lane[c].arrows);
     ss_follow_free(&t->follow);
     ss_kernel_rows_free(t->kernels);
-    free(t->lane);
-    free(t->send_lane);
-    free(t);
+    SS_FREE(t->lane, t->send_lane, t);
 }

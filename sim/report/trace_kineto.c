@@ -293,6 +293,5 @@ void ss_kineto_trace_free(struct ss_kineto_trace *t)
         return;
     ss_follow_free(&t->follow);
     ss_kernel_rows_free(t->kernels);
-    free(t->lane);
-    free(t);
+    SS_FREE(t->lane, t);
 }

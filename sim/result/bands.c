@@ -239,11 +239,7 @@ int ss_bands_read(const char *path, struct ss_bands **out, struct ss_error *err)
         bands->time.drifts = 1;
     SS_THEN(rc, read_tables(&r, bands));
     ss_csv_free(r.csv);
-    if (rc)
-        ss_bands_free(bands);
-    else
-        *out = bands;
-    return rc;
+    SS_HAND(rc, bands, out, ss_bands_free);
 }
 
 void ss_bands_free(struct ss_bands *bands)
@@ -252,9 +248,7 @@ void ss_bands_free(struct ss_bands *bands)
         return;
     struct ss_band_table *const tables[] = {&bands->time, &bands->memory};
     for (size_t i = 0; i < SS_ARRAY_LEN(tables); i++) {
-        free(tables[i]->by_above);
-        free(tables[i]->kinds);
-        free(tables[i]->sources);
+        SS_FREE(tables[i]->by_above, tables[i]->kinds, tables[i]->sources);
     }
     free(bands);
 }

@@ -163,9 +163,7 @@ int ss_bands_coverage(const struct ss_bands *bands, int memory, int largest, str
         ss_coverage_free(out);
     else
         sum_up(out);
-    free(part ? part->table.by_above : NULL);
-    free(part ? part->table.kinds : NULL);
-    free(part);
+    SS_FREE(part ? part->table.by_above : NULL, part ? part->table.kinds : NULL, part);
     return rc;
 }
 

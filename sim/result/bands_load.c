@@ -32,9 +32,5 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
         rc = ss_fail(err, SS_ERR_INPUT, path, 1, "no row of a run that ran and whose prediction is told");
     if (!rc && found)
         rc = ss_files_add(files, path, err);
-    if (rc)
-        ss_bands_free(bands);
-    else
-        *out = bands;
-    return rc;
+    SS_HAND(rc, bands, out, ss_bands_free);
 }

@@ -232,8 +232,7 @@ static int open_stages(const struct ss_plan *plan, const struct ss_result *r, st
         find_heaviest(plan, &t, out);
         find_longest(out, r->critical_stage);
     }
-    free(all);
-    free(t.use);
+    SS_FREE(all, t.use);
     return rc;
 }
 
@@ -250,11 +249,7 @@ int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss
     }
     c->nstages = run->result->nstages;
     rc = open_stages(run->plan, run->result, c, err);
-    if (rc)
-        ss_compute_free(c);
-    else
-        *out = c;
-    return rc;
+    SS_HAND(rc, c, out, ss_compute_free);
 }
 
 void ss_compute_free(struct ss_compute *compute)

@@ -76,8 +76,7 @@ static int idles_longer_all(struct paced *p, struct ss_cache *cache, double *out
     for (int c = p->plan->nclasses - 1; p->of_stage && c >= 0; c--)
         p->of_stage[p->plan->classes[c].stage] = c;
     int rc = idle && p->of_stage ? idles_longer(p, cache, idle, out, err) : ss_nomem(err);
-    free(p->of_stage);
-    free(idle);
+    SS_FREE(p->of_stage, idle);
     return rc;
 }
 

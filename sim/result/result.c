@@ -328,10 +328,7 @@ void ss_result_free(struct ss_result *r)
 {
     if (!r)
         return;
-    free(r->stages);
-    free(r->timers);
-    free(r->links);
-    free(r);
+    SS_FREE(r->stages, r->timers, r->links, r);
 }
 
 double ss_error_pct(double predicted, double measured)

@@ -213,11 +213,7 @@ static void free_room(struct timers *t)
 {
     for (int s = 0; t->queue && s < t->program->classes[t->cls].nstreams; s++)
         free(t->queue[s]);
-    free(t->queue);
-    free(t->head);
-    free(t->tail);
-    free(t->first_event);
-    free(t->done);
+    SS_FREE(t->queue, t->head, t->tail, t->first_event, t->done);
 }
 
 static int emit(const struct timers *t, int core, struct ss_result *r)

@@ -207,8 +207,7 @@ int ss_action_assemble(const struct ss_action_table *t, struct ss_schedule **out
     struct assembly x = {.t = t};
     int rc = measure(&x);
     SS_THEN(rc, assemble(&x));
-    free(x.rank_of);
-    free(x.chunk_of);
+    SS_FREE(x.rank_of, x.chunk_of);
     if (rc)
         ss_schedule_free(x.s);
     else

@@ -212,8 +212,7 @@ static int check_order(const struct ss_schedule *s, struct ss_error *err)
     for (int r = 0; !rc && r < s->stages; r++)
         if (at[r] < s->nslots[r])
             rc = name_cycle(s, map, at, err);
-    free(at);
-    free(map);
+    SS_FREE(at, map);
     return rc;
 }
 

@@ -173,9 +173,6 @@ int ss_action_check(const struct ss_action_table *t, const struct ss_schedule *s
             rc = check_action(&c, &t->row[r].action[i]);
     }
     SS_THEN(rc, check_partners(&c));
-    free(c.done);
-    free(c.weights);
-    free(c.whole);
-    free(c.reduced);
+    SS_FREE(c.done, c.weights, c.whole, c.reduced);
     return rc;
 }

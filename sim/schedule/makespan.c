@@ -86,8 +86,7 @@ static int make_rows(const struct timing *t, const struct ss_schedule *s, double
         n += lanes * (size_t)s->nslots[r];
     double *times = malloc((2 * n + 1) * sizeof *times), **rows = ss_calloc(2 * p, sizeof *rows);
     if (!times || !rows) {
-        free(times);
-        free(rows);
+        SS_FREE(times, rows);
         return ss_nomem(t->err);
     }
     *start = rows;
@@ -170,8 +169,7 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
     }
     if (start)
         free(start[0]);
-    free(start);
-    free(work);
+    SS_FREE(start, work);
     ss_schedule_free(few);
     return rc ? rc : all;
 }
@@ -253,8 +251,7 @@ static int take_spans(const struct timing *t, struct ss_cache_key key, struct sp
 static void free_spans(void *thing)
 {
     struct spans *x = thing;
-    free(x->first);
-    free(x);
+    SS_FREE(x->first, x);
 }
 
 /* Keeps spans of turns that later ones follow from. Where memory runs out the next one finds them again. */

@@ -84,7 +84,6 @@ int ss_order_owed(const struct ss_order *o)
 
 void ss_order_end(struct ss_order *o)
 {
-    free(o->next);
-    free(o->owed);
+    SS_FREE(o->next, o->owed);
     o->next = o->owed = NULL;
 }

@@ -100,8 +100,7 @@ int ss_schedule_parse(const char *text, unsigned long len, const char *name, str
     SS_THEN(rc, ss_action_assemble(&t, out));
     for (size_t r = 0; r < t.rows; r++)
         free(t.row[r].action);
-    free(t.row);
-    free(t.warmup);
+    SS_FREE(t.row, t.warmup);
     return rc;
 }
 

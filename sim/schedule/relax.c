@@ -186,11 +186,6 @@ int ss_schedule_relax(const struct ss_schedule *s, const struct ss_slot_times *t
             x.forward[i] = x.backward[i] = -1;
         run(&x, &(struct walk){at, end, work, starts, ends});
     }
-    free(end);
-    free(x.place);
-    free(x.forward);
-    free(x.backward);
-    free(x.queue);
-    free(x.queued);
+    SS_FREE(end, x.place, x.forward, x.backward, x.queue, x.queued);
     return rc;
 }

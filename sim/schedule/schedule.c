@@ -15,12 +15,7 @@ void ss_schedule_free(struct ss_schedule *s)
         return;
     for (int r = 0; s->slots && r < s->stages; r++)
         free(s->slots[r]);
-    free(s->slots);
-    free(s->nslots);
-    free(s->warmup);
-    free(s->loop_first);
-    free(s->virtual_rank);
-    free(s->virtual_chunk);
+    SS_FREE(s->slots, s->nslots, s->warmup, s->loop_first, s->virtual_rank, s->virtual_chunk);
     ss_schedule_source_free(s->source);
     free(s);
 }
@@ -209,9 +204,7 @@ void ss_schedule_source_free(struct ss_schedule_source *source)
         if (source->column)
             free(source->column[r]);
     }
-    free(source->line);
-    free(source->column);
-    free(source);
+    SS_FREE(source->line, source->column, source);
 }
 
 int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *params, int chunks,

@@ -21,10 +21,7 @@ int ss_block_make(struct ss_block *b, int p, int m, int lead)
 
 void ss_block_free(struct ss_block *b)
 {
-    free(b->here);
-    free(b->at);
-    free(b->memory);
-    free(b->counted);
+    SS_FREE(b->here, b->at, b->memory, b->counted);
     *b = (struct ss_block){0};
 }
 

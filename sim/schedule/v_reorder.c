@@ -210,7 +210,6 @@ int ss_block_build(const char *name, const struct ss_schedule_params *params, ss
         *out = o.s;
     }
     ss_block_free(&x.b);
-    free(x.owed);
-    free(x.last_w);
+    SS_FREE(x.owed, x.last_w);
     return rc;
 }

@@ -49,9 +49,7 @@ static int write_csv(const struct ss_schedule *s, const int *map, FILE *out, str
     }
     for (int r = 0; !rc && r < s->stages; r++)
         write_csv_row(s, map, r, start[r], out);
-    free(one);
-    free(times);
-    free(start);
+    SS_FREE(one, times, start);
     return rc;
 }
 

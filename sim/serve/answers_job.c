@@ -121,8 +121,7 @@ int ss_answer_sweep(struct ss_question *q, struct ss_error *err)
     SS_THEN(rc, check_varied(q, s, err));
     SS_THEN(rc, ss_sweep_check(s, &q->job, err));
     SS_THEN(rc, predict_rows(q, s, err));
-    free(s->rows);
-    free(s);
+    SS_FREE(s->rows, s);
     return rc;
 }
 

@@ -24,11 +24,7 @@ int ss_serve_new(const struct ss_serve_options *options, struct ss_serve **out, 
     SS_THEN(rc, ss_bands_load(NULL, NULL, &page->bands, err));
     SS_THEN(rc, ss_shelves_new(&page->shelves, err));
     SS_THEN(rc, ss_serve_choices(&page->start, &page->choices, err));
-    if (rc)
-        ss_serve_free(page);
-    else
-        *out = page;
-    return rc;
+    SS_HAND(rc, page, out, ss_serve_free);
 }
 
 void ss_serve_free(struct ss_serve *page)
@@ -38,8 +34,7 @@ void ss_serve_free(struct ss_serve *page)
     ss_request_free(&page->start);
     ss_shelves_free(page->shelves);
     ss_bands_free(page->bands);
-    free(page->choices);
-    free(page);
+    SS_FREE(page->choices, page);
 }
 
 static ss_http_main_fn *load_module(struct ss_error *err)

@@ -320,8 +320,7 @@ static int leave_out(struct fitting *f, const double *start, struct ss_error *er
 
     f->c->left_out = ss_calloc((size_t)f->o->n + 1, sizeof *f->c->left_out);
     if (!times.errors || !memory.errors || !f->c->left_out) {
-        free(times.errors);
-        free(memory.errors);
+        SS_FREE(times.errors, memory.errors);
         return ss_nomem(err);
     }
     for (int i = 0; i < f->o->n; i++)
@@ -342,8 +341,7 @@ static int leave_out(struct fitting *f, const double *start, struct ss_error *er
         ss_error_stat_fill(times.errors, times.n, &f->c->over_left_out);
         ss_error_stat_fill(memory.errors, memory.n, &f->c->memory_left_out);
     }
-    free(times.errors);
-    free(memory.errors);
+    SS_FREE(times.errors, memory.errors);
     return rc;
 }
 
@@ -405,8 +403,7 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
             start[i] = f.x[i]; /* where the fit holds it */
     if (!rc && c->leave_out[0])
         rc = leave_out(&f, start, err);
-    free(f.predicted);
-    free(all);
+    SS_FREE(f.predicted, all);
     return rc;
 }
 
@@ -461,12 +458,7 @@ int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration *
             note_few(c, &o);
         ss_observations_free(&o);
     }
-    if (rc) {
-        ss_calibration_free(c);
-        return rc;
-    }
-    *out = c;
-    return SS_OK;
+    SS_HAND(rc, c, out, ss_calibration_free);
 }
 
 void ss_calibration_free(struct ss_calibration *c)
@@ -474,7 +466,5 @@ void ss_calibration_free(struct ss_calibration *c)
     if (!c)
         return;
     ss_notes_free(&c->notes);
-    free(c->rows);
-    free(c->left_out);
-    free(c);
+    SS_FREE(c->rows, c->left_out, c);
 }

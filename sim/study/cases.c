@@ -280,8 +280,7 @@ void ss_cases_free(struct ss_cases *c)
     ss_input_cache_drop(c->loaded);
     for (int i = 0; i < c->ntables; i++)
         ss_table_free(c->tables[i]);
-    free(c->cases);
-    free(c->tables);
+    SS_FREE(c->cases, c->tables);
     memset(c, 0, sizeof *c);
 }
 

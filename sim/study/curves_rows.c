@@ -207,6 +207,5 @@ void ss_curve_rows_free(struct ss_curve_rows *r)
 {
     ss_bench_table_free(&r->table);
     ss_bench_machines_free(&r->machines);
-    free(r->sites);
-    free(r->rows);
+    SS_FREE(r->sites, r->rows);
 }

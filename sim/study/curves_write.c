@@ -8,9 +8,7 @@ void ss_curve_report_free(struct ss_curve_report *r)
     if (!r)
         return;
     ss_notes_free(&r->notes);
-    free(r->scores);
-    free(r->numbers);
-    free(r);
+    SS_FREE(r->scores, r->numbers, r);
 }
 
 #define MOST_CARDS 24

@@ -398,9 +398,7 @@ int ss_gpu_trace_add(struct ss_gpu_trace *t, const char *name, struct ss_gpu_spa
 static void free_trace(struct ss_gpu_trace *t)
 {
     ss_map_free(&t->index);
-    free(t->span);
-    free(t->step);
-    free(t->names);
+    SS_FREE(t->span, t->step, t->names);
 }
 
 static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struct ss_kineto *out,

@@ -137,11 +137,7 @@ static int keep(struct ss_bench_table *table, const struct ss_card *card, struct
     int rc = b ? read_rows(&r, b) : ss_nomem(err);
 
     ss_bench_table_free(table);
-    if (rc)
-        ss_bench_free(b);
-    else
-        *out = b;
-    return rc;
+    SS_HAND(rc, b, out, ss_bench_free);
 }
 
 int ss_bench_parse(const char *text, size_t len, const char *name, const struct ss_card *card,
@@ -167,8 +163,7 @@ void ss_bench_free(struct ss_bench *b)
 {
     if (!b)
         return;
-    free(b->points);
-    free(b);
+    SS_FREE(b->points, b);
 }
 
 static double attention_share(const struct ss_card *card, const struct ss_stack *s,

@@ -240,9 +240,7 @@ void ss_survey_free(struct ss_survey *s)
 {
     if (!s)
         return;
-    free(s->rows);
-    free(s->groups);
-    free(s);
+    SS_FREE(s->rows, s->groups, s);
 }
 
 /* ---- for people, and as JSON ---- */

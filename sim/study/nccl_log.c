@@ -379,6 +379,5 @@ void ss_nccl_free(struct ss_nccl_log *log)
 {
     if (!log)
         return;
-    free(log->points);
-    free(log);
+    SS_FREE(log->points, log);
 }

@@ -123,7 +123,6 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
     SS_THEN(rc, predict_runs(&r, use, props, nprops, x, err));
     if (!rc)
         fill(o, &r, use, predicted);
-    free(r.of_case);
-    free(r.out);
+    SS_FREE(r.of_case, r.out);
     return rc;
 }

@@ -293,8 +293,7 @@ int ss_regret_make(const struct ss_validation *v, struct ss_regret *out, struct 
         add_up(&out->tables[i]);
         rc = cut(v, errors, &out->tables[i]);
     }
-    free(order);
-    free(errors);
+    SS_FREE(order, errors);
     if (!rc)
         return SS_OK;
     ss_regret_free(out);
@@ -304,8 +303,7 @@ int ss_regret_make(const struct ss_validation *v, struct ss_regret *out, struct 
 void ss_regret_free(struct ss_regret *r)
 {
     for (int i = 0; i < r->ntables; i++) {
-        free(r->tables[i].groups);
-        free(r->tables[i].slices);
+        SS_FREE(r->tables[i].groups, r->tables[i].slices);
     }
     free(r->tables);
     memset(r, 0, sizeof *r);

@@ -13,8 +13,7 @@ void ss_comparison_free(struct ss_comparison *c)
         free(c->rows[i].activation);
         ss_strip_free(c->rows[i].strip);
     }
-    free(c->rows);
-    free(c);
+    SS_FREE(c->rows, c);
 }
 
 void ss_comparison_limit(struct ss_comparison *c, double bytes)
@@ -203,11 +202,7 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
         ss_schedule_free(s);
     }
     ss_study_tell(progress, 1);
-    if (rc)
-        ss_comparison_free(c);
-    else
-        *out = c;
-    return rc;
+    SS_HAND(rc, c, out, ss_comparison_free);
 }
 
 /* ---- on a cluster ---- */

@@ -417,7 +417,6 @@ int ss_greedy_run(const struct ss_search *q, struct ss_schedule *s, ss_greedy_ta
         for (int k = 0; k < 4 && q->v_shape && !rc; k++)
             rc = run_v(&g, k & 1, k >> 1, take, user);
     }
-    free(g.end);
-    free(g.count);
+    SS_FREE(g.end, g.count);
     return rc;
 }

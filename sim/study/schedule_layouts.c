@@ -91,8 +91,7 @@ void ss_search_layouts_free(struct ss_search_layouts *l)
         ss_schedule_free(l->rows[i].schedule);
         ss_strip_free(l->rows[i].strip);
     }
-    free(l->rows);
-    free(l);
+    SS_FREE(l->rows, l);
 }
 
 int ss_search_layout_build(const struct ss_scenario *s, const struct ss_search_layout *row,
@@ -227,9 +226,5 @@ int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_op
     static const struct ss_layout_options usual = {.cap = INFINITY};
     struct ss_search_layouts *l = list(s);
     int rc = l ? ss_search_layouts_try(l, s, o ? o : &usual, try_layout, better, err) : ss_nomem(err);
-    if (rc)
-        ss_search_layouts_free(l);
-    else
-        *out = l;
-    return rc;
+    SS_HAND(rc, l, out, ss_search_layouts_free);
 }

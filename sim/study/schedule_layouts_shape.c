@@ -94,9 +94,5 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
         l->rows[i] =
             (struct ss_search_layout){.stages = whole->stages, .chunks = chunks[i], .v_shape = v_shape[i]};
     int rc = ss_search_layouts_try(l, whole, o ? o : &usual, try_layout, better, err);
-    if (rc)
-        ss_search_layouts_free(l);
-    else
-        *out = l;
-    return rc;
+    SS_HAND(rc, l, out, ss_search_layouts_free);
 }

@@ -238,9 +238,7 @@ int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, stru
     int *numbers = ss_calloc(4 * n + p + 2 * leaves, sizeof *numbers);
     struct choice *next = ss_calloc(p, sizeof *next);
     if (!reals || !numbers || !next) {
-        free(next);
-        free(reals);
-        free(numbers);
+        SS_FREE(next, reals, numbers);
         return SS_ERR_NOMEM;
     }
     for (size_t i = 0; i < 2 * all; i++)
@@ -266,8 +264,6 @@ int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, stru
     }
     list(&x, out);
     ss_schedule_count_warmup(s);
-    free(next);
-    free(reals);
-    free(numbers);
+    SS_FREE(next, reals, numbers);
     return SS_OK;
 }

@@ -159,10 +159,7 @@ static int measure(const struct ss_search *q, const struct ss_schedule *s, struc
                 peak[r] = own;
         }
     }
-    free(x.forward);
-    free(x.stage_of);
-    free(at);
-    free(times);
+    SS_FREE(x.forward, x.stage_of, at, times);
     return ok && !x.failed ? SS_OK : SS_ERR_NOMEM;
 }
 

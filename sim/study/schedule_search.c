@@ -57,15 +57,7 @@ void ss_search_free(struct ss_search *q)
 {
     if (!q)
         return;
-    free(q->f);
-    free(q->i);
-    free(q->w);
-    free(q->activation);
-    free(q->weight);
-    free(q->cap);
-    free(q->fixed);
-    free(q->extra);
-    free(q);
+    SS_FREE(q->f, q->i, q->w, q->activation, q->weight, q->cap, q->fixed, q->extra, q);
 }
 
 /* Room for 3 slots a (chunk, microbatch). */
@@ -388,16 +380,11 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
     ss_study_tell(&q->progress, 1);
     if (rc == SS_ERR_NOMEM)
         ss_fail(err, rc, NULL, 0, "no memory to search schedules of %d stages", q->stages);
-    free(x.now);
-    free(x.next);
+    SS_FREE(x.now, x.next);
     ss_schedule_free(x.order);
     ss_schedule_free(x.best);
     ss_schedule_free(x.known);
-    if (rc)
-        ss_search_result_free(r);
-    else
-        *out = r;
-    return rc;
+    SS_HAND(rc, r, out, ss_search_result_free);
 }
 
 void ss_search_result_free(struct ss_search_result *r)
@@ -405,6 +392,5 @@ void ss_search_result_free(struct ss_search_result *r)
     if (!r)
         return;
     ss_schedule_free(r->schedule);
-    free(r->peak);
-    free(r);
+    SS_FREE(r->peak, r);
 }

@@ -64,8 +64,7 @@ int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration
                                                            slot->chunk2, slot->microbatch2, start[r][i],
                                                            start[p + (size_t)r][i]});
         }
-    free(room);
-    free(start);
+    SS_FREE(room, start);
     if (rc)
         ss_strip_free(strip);
     else
@@ -154,8 +153,7 @@ int ss_strip_of_program(const struct ss_program *program, const struct ss_schedu
         ss_strip_sort(x.strip);
         rc = name_pairs(x.strip, schedule);
     }
-    free(x.rank);
-    free(x.last);
+    SS_FREE(x.rank, x.last);
     if (rc)
         ss_strip_free(x.strip);
     else

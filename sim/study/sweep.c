@@ -181,7 +181,6 @@ int ss_sweep_arrange(struct ss_sweep *s, const struct ss_sweep_order *order, int
         memcpy(s->rows, rows, (size_t)n * sizeof *rows);
     }
     s->nrows = rc ? s->nrows : n;
-    free(keys);
-    free(rows);
+    SS_FREE(keys, rows);
     return rc;
 }

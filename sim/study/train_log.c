@@ -410,6 +410,5 @@ void ss_train_log_free(struct ss_train_log *log)
 {
     if (!log)
         return;
-    free(log->timers);
-    free(log);
+    SS_FREE(log->timers, log);
 }

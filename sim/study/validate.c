@@ -411,12 +411,7 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
         note_strangers(v);
         rc = ss_validation_summarise(v, err);
     }
-    if (rc) {
-        ss_validation_free(v);
-        return rc;
-    }
-    *out = v;
-    return SS_OK;
+    SS_HAND(rc, v, out, ss_validation_free);
 }
 
 void ss_validation_free(struct ss_validation *v)
@@ -426,7 +421,5 @@ void ss_validation_free(struct ss_validation *v)
     for (int g = 0; g < SS_BY_COUNT; g++)
         free(v->groups[g]);
     ss_notes_free(&v->notes);
-    free(v->rows);
-    free(v->timers);
-    free(v);
+    SS_FREE(v->rows, v->timers, v);
 }

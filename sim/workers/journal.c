@@ -281,11 +281,7 @@ int ss_journal_open(const char *path, int resume, const struct ss_journal_head *
     else
         rc = open_file(j, resume, head, err);
     j->size = head->size;
-    if (rc)
-        ss_journal_close(j);
-    else
-        *out = j;
-    return rc;
+    SS_HAND(rc, j, out, ss_journal_close);
 }
 
 void ss_journal_close(struct ss_journal *j)
@@ -295,10 +291,7 @@ void ss_journal_close(struct ss_journal *j)
     if (j->fd >= 0)
         close(j->fd);
     ss_map_free(&j->items);
-    free(j->place);
-    free(j->line);
-    free(j->path);
-    free(j);
+    SS_FREE(j->place, j->line, j->path, j);
 }
 
 /* ---- answers ---- */

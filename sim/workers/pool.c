@@ -332,10 +332,7 @@ void ss_pool_close(struct ss_crew *c)
     ss_ahead_free(&c->ahead);
     free(c->homes.home);
     ss_map_free(&c->homes.at);
-    free(c->workers);
-    free(c->ready);
-    free(c->scratch);
-    free(c);
+    SS_FREE(c->workers, c->ready, c->scratch, c);
 }
 
 static int deal(struct ss_deal *d, struct ss_error *err)
@@ -372,12 +369,7 @@ int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, stru
     int rc = d.tries && d.todo ? deal(&d, err) : ss_nomem(err);
     for (int i = 0; i < c->nworkers; i++)
         c->workers[i].n = c->workers[i].rank ? 0 : c->workers[i].n;
-    free(d.back);
-    free(d.given);
-    free(d.home);
-    free(d.follow);
-    free(d.tries);
-    free(d.todo);
+    SS_FREE(d.back, d.given, d.home, d.follow, d.tries, d.todo);
     return rc;
 }
 

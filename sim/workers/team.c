@@ -301,8 +301,6 @@ int ss_team_close(struct ss_team *t, int status, int *first)
     if (first)
         *first = t->status;
     t->mpi->leave(all_there, status);
-    free(t->members);
-    free(t->buffer);
-    free(t);
+    SS_FREE(t->members, t->buffer, t);
     return !all_there;
 }

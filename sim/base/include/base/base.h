@@ -21,6 +21,23 @@
             return ss_nomem(err);                                                                            \
     } while (0)
 
+/* Ends the function with the status: what was made is handed out where the status is SS_OK, else it is freed by `drop`. */
+#define SS_HAND(rc, made, out, drop)                                                                         \
+    do {                                                                                                     \
+        if (rc)                                                                                              \
+            drop(made);                                                                                      \
+        else                                                                                                 \
+            *(out) = (made);                                                                                 \
+        return rc;                                                                                           \
+    } while (0)
+/* Frees each of these pointers, of which any may be NULL. */
+#define SS_FREE(...)                                                                                         \
+    do {                                                                                                     \
+        void *const ss_freed[] = {__VA_ARGS__};                                                              \
+        for (size_t ss_at = 0; ss_at < SS_ARRAY_LEN(ss_freed); ss_at++)                                      \
+            free(ss_freed[ss_at]);                                                                           \
+    } while (0)
+
 /* The initializer {...}, whose values stand several in a line. */
 #define SS_VALUES(...)                                                                                       \
     {                                                                                                        \
