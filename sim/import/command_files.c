@@ -130,7 +130,8 @@ bool ss_has_line(const char *text, size_t len, const char *begin, bool indented)
 {
     size_t n = strlen(begin);
 
-    for (const char *p = text, *end = text + len; p; p = memchr(p, '\n', (size_t)(end - p)), p += p != NULL) {
+    for (const char *p = text, *end = text + len; p;
+         p = memchr(p, '\n', (size_t)(end - p)), p = p ? p + 1 : NULL) {
         while (indented && p < end && (*p == ' ' || *p == '\t'))
             p++;
         if ((size_t)(end - p) >= n && !memcmp(p, begin, n))

@@ -42,7 +42,8 @@ static int has_name(const char *text, size_t len, const char *name, int valued)
 {
     size_t n = strlen(name);
 
-    for (const char *p = text, *end = text + len; p; p = memchr(p, '\n', (size_t)(end - p)), p += p != NULL) {
+    for (const char *p = text, *end = text + len; p;
+         p = memchr(p, '\n', (size_t)(end - p)), p = p ? p + 1 : NULL) {
         if ((size_t)(end - p) <= n || memcmp(p, name, n) != 0 || p[n] != ':')
             continue;
         const char *value = p + n + 1;

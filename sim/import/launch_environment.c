@@ -109,7 +109,7 @@ static int add_exported(struct room *x)
     static const char mark[] = "#SBATCH", option[] = "--export=";
     int rc = SS_OK;
 
-    for (const char *line = x->text; line && !rc; line = strchr(line, '\n'), line += line != NULL) {
+    for (const char *line = x->text; line && !rc; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
         const char *at = line + sizeof mark - 1;
         struct ss_words words = {0};
         if (strncmp(line, mark, sizeof mark - 1) || !isblank((unsigned char)*at))

@@ -122,7 +122,7 @@ const char *ss_axis_time(double time, double step, double most, char *buf, size_
 
     while (u < 3 && most < units[u].unit * 0.9999)
         u++;
-    int decimals = (int)ceil(-log10(step / units[u].unit) - 1e-9);
+    int decimals = step > 0 ? (int)ceil(-log10(step / units[u].unit) - 1e-9) : 0;
     snprintf(buf, size, "%.*f %s", decimals > 0 ? decimals : 0, time / units[u].unit + 0.0, units[u].name);
     return buf;
 }
