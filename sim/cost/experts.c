@@ -120,9 +120,7 @@ int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape 
         return 0;
     own.moe.loads = job->moe.loads + (size_t)before * (size_t)job->model.num_experts;
     own.moe.load_layers = rows;
-    int status = ss_experts_spread(&own, ep, &spread, NULL, err);
-    if (status)
-        return status;
+    SS_TRY(ss_experts_spread(&own, ep, &spread, NULL, err));
     sum->nodes += rows * spread.nodes;
     sum->copies += rows * spread.copies;
     sum->hottest += rows * spread.hottest;

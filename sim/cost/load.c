@@ -129,9 +129,7 @@ static int reach(const struct ss_load_input *in, const struct ss_load_phase *pha
     for (int b = 0; b < blocks; b++)
         w->touch[b] = phase->in_turn ? ss_load_reach_in_turn(in, blocks) / blocks : 0;
     for (int t = 0; t < phase->types && !phase->in_turn; t++) {
-        int status = ss_load_reach(in, phase->p[t], blocks, phase->share[t], w->touch);
-        if (status < 0)
-            return status;
+        SS_TRY(ss_load_reach(in, phase->p[t], blocks, phase->share[t], w->touch));
     }
     for (int b = 0; b < blocks; b++) {
         const double p = w->touch[b] = fmin(1, w->touch[b]),
@@ -151,9 +149,7 @@ static int add_phase(const struct ss_load_input *in, int i, int phases, struct w
     struct ss_load_phase phase = {.p = {w->p, w->p + in->experts}};
     struct ss_load_law *rank = &w->law[i], *expert = &w->law[phases + i], coldest;
     const double copies = in->tokens * in->top_k, most = capacity_of(in) * sources_of(in);
-    int status = ss_load_phase(in, i, &phase, err);
-    if (status < 0)
-        return status;
+    SS_TRY(ss_load_phase(in, i, &phase, err));
     double dropped = count(in, &phase, w), mean = 0, spread = 0;
     for (int r = 0; r < in->ep; r++) {
         mean += w->rank[r].mean / in->experts;
@@ -170,7 +166,7 @@ static int add_phase(const struct ss_load_input *in, int i, int phases, struct w
     f->coldest_rank += phase.weight * fmax(0, -coldest.mean) * in->ep / copies;
     f->dropped += phase.weight * dropped;
     f->expert_copies += phase.weight * mean;
-    status = reach(in, &phase, in->nodes, w, &w->node_tokens, &f->nodes, &f->hottest_node_tokens);
+    int status = reach(in, &phase, in->nodes, w, &w->node_tokens, &f->nodes, &f->hottest_node_tokens);
     if (status == SS_OK)
         status = reach(in, &phase, in->ep, w, &w->tokens, &f->ranks, &f->hottest_rank_tokens);
     return status == SS_OK ? status : ss_fail(err, status, NULL, 0, "out of memory");
@@ -209,9 +205,7 @@ static int figures(const struct ss_load_input *in, int phases, struct work *w, s
 {
     const double copies = in->tokens * in->top_k;
     for (int i = 0; i < phases; i++) {
-        int status = add_phase(in, i, phases, w, f, err);
-        if (status < 0)
-            return status;
+        SS_TRY(add_phase(in, i, phases, w, f, err));
     }
     set_percentiles(&f->rank, w->law, w->weight, phases, copies / in->ep);
     set_percentiles(&f->expert, w->law + phases, w->weight, phases, copies / in->experts);

@@ -192,9 +192,7 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
         return chunk_repeat(in, site, out, k, err);
     memset(chunk, 0, sizeof *chunk);
     chunk_place(in, c, site->stage, k, chunk);
-    int status = ss_layer_set_chunk(out->set, k, chunk, err);
-    if (status)
-        return status;
+    SS_TRY(ss_layer_set_chunk(out->set, k, chunk, err));
     slow_chunk(chunk, site);
     ss_memory_chunk(c, out->set, k, chunk);
     out->params[k] = ss_layer_set_params(
@@ -373,9 +371,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         out->idle_bytes = fmax(out->idle_bytes, ss_memory_idle(&c, &out->chunks[k]));
         out->waiting_bytes = fmax(out->waiting_bytes, ss_memory_waiting(&c, out->set, k));
     }
-    status = end(in, site, &c, status, out, err);
-    if (status)
-        return status;
+    SS_TRY(end(in, site, &c, status, out, err));
     const struct ss_optimizer_shards shards = optimizer_shards(in, &c);
     const struct ss_muon muon = ss_muon_of(&c, out->set);
     count.muon = muon.dense.params;

@@ -156,10 +156,8 @@ int ss_capacity_predict(const struct ss_capacity_planner *x, const struct ss_sce
     narrow.narrow = narrow.brief = 1;
     narrow.level_choice = depth == SS_CAPACITY_BLIND ? SS_LEVEL_BLIND : x->run.level_choice;
     wide.cache = NULL; /* of other values of the platform, which go */
-    int rc = depth == SS_CAPACITY_WIDE ? ss_run_widened(scenario, &wide, &run, err)
-                                       : ss_run_scenario(scenario, &narrow, &run, err);
-    if (rc)
-        return rc;
+    SS_TRY(depth == SS_CAPACITY_WIDE ? ss_run_widened(scenario, &wide, &run, err)
+                                     : ss_run_scenario(scenario, &narrow, &run, err));
     ss_capacity_measure(&run, p);
     tell_layout(&run, p);
     p->batch = scenario->job->global_batch;

@@ -155,10 +155,8 @@ static int explore(struct search *x, const struct ss_changed *from, const char *
             continue;
         if (snprintf(all, sizeof all, "%s%s%s", done, done[0] ? " " : "", words) >= (int)sizeof all)
             continue;
-        int rc = ss_change_apply(from, words, &c);
-        if (rc)
-            return rc;
-        rc = depth > 1 ? explore(x, &c, all, i + 1, depth - 1) : add(x, &c, all, done[0] ? -1 : i);
+        SS_TRY(ss_change_apply(from, words, &c));
+        int rc = depth > 1 ? explore(x, &c, all, i + 1, depth - 1) : add(x, &c, all, done[0] ? -1 : i);
         ss_request_free(&c.request);
         if (rc)
             return rc;

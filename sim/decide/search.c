@@ -390,9 +390,7 @@ static int run(struct ss_find_state *x, const struct ss_request *base, struct ss
     struct ss_find_result *f = x->space->found;
     if (f->nrules)
         qsort(f->rules, (size_t)f->nrules, sizeof *f->rules, by_count);
-    rc = check_any(x, base, err);
-    if (rc)
-        return rc;
+    SS_TRY(check_any(x, base, err));
     drop_half_known(x);
     ss_find_rank(f);
     if (x->round)

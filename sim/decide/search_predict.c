@@ -66,9 +66,7 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
     struct ss_run_options run = w->run;
     struct ss_job job;
 
-    int rc = ss_find_job(w->space, leaf, &job, err);
-    if (rc)
-        return rc;
+    SS_TRY(ss_find_job(w->space, leaf, &job, err));
     const struct ss_scenario scenario = {.job = &job,
                                          .stack = c->stack,
                                          .platform = c->platform,
@@ -76,7 +74,7 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
                                          .gpus_per_node = c->gpus_per_node,
                                          .request = &c->request};
     run.level_choice = level_choice;
-    rc = fill_point(w->space, leaf, &job, p, err);
+    int rc = fill_point(w->space, leaf, &job, p, err);
     return rc ? rc : ss_predict(&scenario, &run, &p->summary, err);
 }
 
@@ -140,10 +138,8 @@ static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
 
     layer.bands = w->run.bands;
     layer.plan.level = SS_LEVEL_LAYER;
-    int rc = build(w, leaf, p, &scenario, err);
-    if (rc)
-        return rc;
-    rc = ss_predict(scenario, &layer, &p->summary, err);
+    SS_TRY(build(w, leaf, p, &scenario, err));
+    int rc = ss_predict(scenario, &layer, &p->summary, err);
     ss_scenario_free(scenario);
     return rc;
 }
@@ -158,10 +154,8 @@ static int widen(struct ss_find_crew *w, const struct ss_find_leaf *leaf, int le
     wide.narrow = 0;
     wide.level_choice = level_choice;
     wide.cache = wide.plan.cache = NULL;
-    int rc = build(w, leaf, p, &s, err);
-    if (rc)
-        return rc;
-    rc = ss_predict(s, &wide, &p->summary, err);
+    SS_TRY(build(w, leaf, p, &s, err));
+    int rc = ss_predict(s, &wide, &p->summary, err);
     ss_scenario_free(s);
     return rc;
 }

@@ -350,9 +350,7 @@ int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const 
     struct ss_reading t;
     int rc = check_verb(words, c, err);
 
-    rc = rc ? rc : ss_tree_new(words->file, &tree, err);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : ss_tree_new(words->file, &tree, err));
     ss_reading_begin(&t, "", tree, r, err);
     read_arguments(&t, words, c, x.kind->root ? "" : "args");
     read_accelerate(&t, words, c);

@@ -106,9 +106,7 @@ static int load(struct command *c, struct ss_error *err)
 
     if (!rc && access(c->path, R_OK) != 0)
         return not_found(c, err);
-    rc = rc ? rc : ss_file_read(c->path, MAX_BYTES, &text, &len, err);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : ss_file_read(c->path, MAX_BYTES, &text, &len, err));
     rc = ss_tree_parse(text, len, c->path, &c->tree, err);
     free(text);
     return rc || !c->size ? rc : use_size(c, err);

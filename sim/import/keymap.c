@@ -162,9 +162,7 @@ static int add_row(struct parser *p, const char *key, char *rest)
     if (why)
         return WRONG(p, "%.60s %.20s: %s", key, word, why);
     int rc = room(p, &m->row, &m->row_cap, m->n, sizeof *m->row);
-    rc = rc ? rc : make_key(p, key, &full);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : make_key(p, key, &full));
     m->row[m->n++] = (struct ss_key_row){.key = full,
                                          .kind = (enum ss_key_kind)kind,
                                          .block = p->block,
@@ -236,9 +234,7 @@ static int include(struct parser *p, char *rest)
     int rc = join(p, p->section, below, strlen(below), &inner.section);
     rc = rc ? rc : ss_data_find(FOLDER, name, ".map", path, sizeof path, p->err);
     rc = rc ? rc : copy(p, path, strlen(path), &inner.file);
-    rc = rc ? rc : ss_file_read(path, MAX_BYTES, &text, &len, p->err);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : ss_file_read(path, MAX_BYTES, &text, &len, p->err));
     inner.prefix = inner.section;
     rc = parse(&inner, text, len);
     free(text);
@@ -393,9 +389,7 @@ int ss_keymap_load(const char *name, const struct ss_key_code *code, struct ss_k
     size_t len;
     int rc = ss_data_find(FOLDER, name, ".map", path, sizeof path, err);
 
-    rc = rc ? rc : ss_file_read(path, MAX_BYTES, &text, &len, err);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : ss_file_read(path, MAX_BYTES, &text, &len, err));
     rc = ss_keymap_parse(text, len, path, code, out, err);
     free(text);
     return rc;

@@ -333,9 +333,7 @@ int ss_neox_command_add(struct ss_request *r, const struct ss_words *words, cons
 
     if (!rc && hosts)
         sized.nodes = (int)hosts, sized.gpus_per_node = (int)slots, sized.processes = 0;
-    rc = rc ? rc : ss_tree_new(words->file, &tree, err);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : ss_tree_new(words->file, &tree, err));
     rc = merge_all(tree, words, c, err);
     SS_THEN(rc, ss_command_add_sizes(r, words, &sized, err));
     ss_command_resolve(words, &sized);

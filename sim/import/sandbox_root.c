@@ -338,9 +338,7 @@ int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
     ss_sandbox_close_view(box->view, &fds);
     rc = rc ? rc : become_root();
     rc = rc ? rc : add_names(what);
-    rc = rc ? rc : place_view(box->view, what);
-    if (rc)
-        return rc;
+    SS_TRY(rc ? rc : place_view(box->view, what));
     add_own(box->view, what);
     add_paths(box, what);
     add_files(box, what);

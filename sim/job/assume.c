@@ -226,11 +226,9 @@ int ss_request_said(const struct ss_request *r, struct ss_asked *asked)
     ss_asked_init(asked);
     if (!ss_request_has_what_if(r))
         return ss_asked_add(asked, r, NULL, NULL, NULL);
-    int rc = ss_request_copy(r, &copy, NULL);
-    if (rc)
-        return rc;
+    SS_TRY(ss_request_copy(r, &copy, NULL));
     ss_request_drop(&copy, "--without");
-    rc = ss_request_resolve(&copy, NULL, NULL);
+    int rc = ss_request_resolve(&copy, NULL, NULL);
     SS_THEN(rc, ss_asked_parse(asked, &copy, NULL, NULL, NULL));
     ss_request_free(&copy);
     return rc;

@@ -235,9 +235,7 @@ int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, con
     if (!e) {
         e = new_entry(key, n);
         int rc = e ? ss_stack_load_with(name_or_path, card, &e->files, &e->stack, err) : ss_nomem(err);
-        rc = keep(l, STACK, e, noted(files, e, rc, err));
-        if (rc)
-            return rc;
+        SS_TRY(keep(l, STACK, e, noted(files, e, rc, err)));
     }
     *out = e->stack;
     return noted(files, e, SS_OK, err);
@@ -376,9 +374,7 @@ int ss_input_cache_recipes(struct ss_input_cache *l, const struct ss_csv **out, 
     if (!e) {
         e = new_entry("", 0);
         int rc = e ? ss_data_find("workloads", "recipes", ".csv", path, sizeof path, err) : ss_nomem(err);
-        rc = keep(l, RECIPES, e, rc ? rc : ss_csv_load(path, &e->recipes, err));
-        if (rc)
-            return rc;
+        SS_TRY(keep(l, RECIPES, e, rc ? rc : ss_csv_load(path, &e->recipes, err)));
     }
     *out = e->recipes;
     return SS_OK;
@@ -464,9 +460,7 @@ int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, c
         int rc = in.law == SS_PACKED_FILE ? find_lengths(l, job->packed.source, &in.lengths, err) : SS_OK;
         e = rc ? NULL : new_entry(key, n);
         SS_THEN(rc, e ? ss_packing_build(&in, &e->packing, err) : ss_nomem(err));
-        rc = keep(l, PACKING, e, rc);
-        if (rc)
-            return rc;
+        SS_TRY(keep(l, PACKING, e, rc));
     }
     *out = &e->packing;
     return SS_OK;

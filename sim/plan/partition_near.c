@@ -54,11 +54,9 @@ static int look_ahead(struct ss_partition *c)
 
 int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err)
 {
-    int rc = colour_healthy(b, c, err);
-    if (rc)
-        return rc;
+    SS_TRY(colour_healthy(b, c, err));
     b->nearer = malloc(c->nranks * sizeof *b->nearer);
-    rc = b->nearer ? ss_partition_close(c) : SS_ERR_NOMEM;
+    int rc = b->nearer ? ss_partition_close(c) : SS_ERR_NOMEM;
     for (int i = 0; i < b->options->near && !rc; i++) {
         if (i <= b->options->near - THERE_AND_BACK)
             memcpy(b->nearer, c->rank, c->nranks * sizeof *b->nearer);

@@ -367,10 +367,8 @@ int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const 
 {
     static const struct ss_plan_options none;
     struct ss_plan_builder b;
-    int rc = ss_plan_begin(&b, job, stack, platform, schedule, options ? options : &none, err);
-    if (rc)
-        return rc;
-    rc = plan_fill(&b, err);
+    SS_TRY(ss_plan_begin(&b, job, stack, platform, schedule, options ? options : &none, err));
+    int rc = plan_fill(&b, err);
     ss_plan_end(&b);
     if (rc) {
         ss_plan_free(b.plan);
