@@ -233,7 +233,7 @@ def merge(build, work, target):
     told = [f for folder in seeds_of(target)[1:] for f in files_of(folder)]
     for f in named + told:
         shutil.copy(f, made)
-    status, _, _ = fuzz(build, target, ["-merge=1", "-use_counters=0", "-use_cmp=0", made, os.path.join(work, "corpus", target)],
+    status, _, _ = fuzz(build, target, ["-set_cover_merge=1", "-use_counters=0", "-use_cmp=0", made, os.path.join(work, "corpus", target)],
                         os.path.join(work, target + ".merge.log"))
     if status:
         sys.exit(f"run.py: cannot merge {target}: see {work}/{target}.merge.log")
