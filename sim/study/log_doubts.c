@@ -102,10 +102,10 @@ static void doubt_levels(const struct ss_log_row *row, const struct ss_log_serie
                          struct ss_train_log *out)
 {
     size_t skip = s->n >= 10 ? s->n / 5 : s->n >= 3, n = s->n - skip, at;
-    const double *value = s->value + skip;
 
     if (n < 2 * LEVEL)
         return;
+    const double *value = s->value + skip;
     at = step_of(value, n);
     if (at < LEVEL || n - at < LEVEL)
         return;
