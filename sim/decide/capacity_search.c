@@ -159,7 +159,7 @@ static int find_best(const struct ss_capacity_planner *x, const struct ss_reques
     double lent_s = x->boards[p->cluster].lent_gpu_s * x->tokens_a_row * p->batch / p->gpus * (1 + 1e-9),
            below = *o->below;
     const struct ss_find_group *g;
-    int rc, settled = 0;
+    int rc, settled = 0, again = 0;
 
     do {
         const double most_s = x->limited ? below : fmin(known->alike_s, fmax(known->best_s, lent_s));
@@ -180,7 +180,9 @@ static int find_best(const struct ss_capacity_planner *x, const struct ss_reques
                              : isinf(lent_s) || (g->best >= 0 ? p->summary.iteration_s <=
                                                                     (*found)->points[best].summary.iteration_s
                                                               : isinf(most_s));
-        lent_s = below = INFINITY;
+        /* what surely fits, and is known, ends a second search of a limited number sooner */
+        below = settled || !x->limited || again++ ? INFINITY : find_some(x, site, o, a, p->batch).best_s;
+        lent_s = INFINITY;
     } while (!rc && !settled);
     return rc;
 }
