@@ -39,22 +39,23 @@ int ss_plan_kernels_same(const struct ss_plan *plan, int a, int b)
 
 /* Passes on steps that compute, with the phase and chunks at hand. */
 struct visiting {
-    ss_kernel_visitor visit;
-    void *ctx;
+    const struct ss_kernel_visitor *visitor;
     double own; /* straggler's factor */
     struct ss_kernel_place at;
 };
 
 static int hand_on(struct visiting *v, const struct ss_step *step)
 {
-    return step->kind == SS_STEP_COMPUTE ? v->visit(v->ctx, &v->at, step) : SS_OK;
+    return step->kind == SS_STEP_COMPUTE ? v->visitor->visit(v->visitor->ctx, &v->at, step) : SS_OK;
 }
 
 static int visit_layer_step(void *ctx, const struct ss_layer_step *s)
 {
     struct visiting *v = ctx;
+    if (s->kind != SS_STEP_COMPUTE)
+        return SS_OK;
     const struct ss_step step = ss_plan_step_of(s, v->own);
-    return hand_on(v, &step);
+    return v->visitor->visit(v->visitor->ctx, &v->at, &step);
 }
 
 static int visit_list(struct visiting *v, const struct ss_step *list, int n)
@@ -72,6 +73,8 @@ static int visit_slot(struct visiting *v, const struct ss_plan *plan, int cls,
     const struct ss_plan_class *pc = &plan->classes[cls];
     const int phase = v->at.phase, f = v->at.chunk, b = v->at.chunk2,
               pair = phase == SS_PHASE_FB ? f * plan->schedule->chunks + b : 0;
+    if (!v->visitor->wants(v->visitor->ctx, &v->at))
+        return SS_OK;
     if (phase != SS_PHASE_FB)
         return cost ? ss_chunk_steps_visit(cost->set, f, phase, visit_layer_step, v)
                     : visit_list(v, pc->chunks[f].steps[phase], pc->chunks[f].nsteps[phase]);
@@ -96,11 +99,13 @@ static int visit_all(struct visiting *v, const struct ss_plan *plan, int cls, co
     return rc;
 }
 
-int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor visit, void *ctx,
+int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, const struct ss_kernel_visitor *visitor,
                           struct ss_error *err)
 {
-    struct visiting v = {.visit = visit, .ctx = ctx};
+    struct visiting v = {.visitor = visitor};
     struct ss_cost_input in = ss_plan_cost_input(plan, &plan->sites->net);
+    const struct ss_layer_keeper keeper =
+        ss_layer_keeper(visitor->cache, plan->job, plan->stack, in.card, in.net);
     struct ss_rank_site site = plan->sites->site[plan->sites->of_class[cls]];
     struct ss_rank_cost cost;
     int rc;
@@ -109,6 +114,7 @@ int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor
     site.pace = site.own_pace = 1;
     v.own = site.own;
     in.with_steps = 1;
+    in.keeper = &keeper;
     rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
     SS_THEN(rc, visit_all(&v, plan, cls, &cost));
     ss_rank_cost_free(&cost);

@@ -28,7 +28,7 @@ struct table {
 static int is_same(const struct ss_kernel_use *u, const struct ss_step *s, int again)
 {
     return u->phase == s->phase && u->part == s->part && u->precision == s->precision && u->again == again &&
-           !strcmp(u->op, s->op);
+           (u->op == s->op || !strcmp(u->op, s->op));
 }
 
 static int count_kernel(struct table *t, const struct ss_step *s, double times)
@@ -78,12 +78,19 @@ static size_t place_of(int chunks, int phase, int chunk, int chunk2)
                                 : (size_t)(phase * chunks + chunk);
 }
 
+static int runs(void *ctx, const struct ss_kernel_place *at)
+{
+    const struct counting *c = ctx;
+
+    return c->times[place_of(c->chunks, at->phase, at->chunk, at->chunk2)] > 0;
+}
+
 static int count_step(void *ctx, const struct ss_kernel_place *at, const struct ss_step *s)
 {
     struct counting *c = ctx;
     double times = c->times[place_of(c->chunks, at->phase, at->chunk, at->chunk2)];
 
-    if (!(times > 0) || (s->label != SS_LABEL_COMPUTE && s->label != SS_LABEL_RECOMPUTE))
+    if (s->label != SS_LABEL_COMPUTE && s->label != SS_LABEL_RECOMPUTE)
         return SS_OK;
     (s->label == SS_LABEL_COMPUTE ? c->out->compute : c->out->recompute)[s->part] += times * s->seconds;
     return c->kernels && s->op ? count_kernel(c->kernels, s, times) : SS_OK;
@@ -200,8 +207,8 @@ static void find_longest(struct ss_compute *out, int critical)
     }
 }
 
-static int open_stages(const struct ss_plan *plan, const struct ss_result *r, struct ss_compute *out,
-                       struct ss_error *err)
+static int open_stages(const struct ss_plan *plan, const struct ss_result *r, struct ss_cache *cache,
+                       struct ss_compute *out, struct ss_error *err)
 {
     struct table t = {0};
     const int chunks = plan->schedule->chunks;
@@ -222,7 +229,8 @@ static int open_stages(const struct ss_plan *plan, const struct ss_result *r, st
         if (like < s)
             *stage = out->stages[like];
         else
-            rc = ss_plan_kernels_visit(plan, cls, count_step, &c, err);
+            rc = ss_plan_kernels_visit(plan, cls, &(struct ss_kernel_visitor){count_step, runs, &c, cache},
+                                       err);
         memset(stage->launches, 0, sizeof stage->launches);
         count_launches(&plan->classes[cls], chunks, c.times, stage->launches);
         stage->compute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_COMPUTE], stage->compute);
@@ -236,7 +244,8 @@ static int open_stages(const struct ss_plan *plan, const struct ss_result *r, st
     return rc;
 }
 
-int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err)
+int ss_compute_open(const struct ss_run *run, struct ss_cache *cache, struct ss_compute **out,
+                    struct ss_error *err)
 {
     struct ss_compute *c = ss_calloc(1, sizeof *c);
     int rc;
@@ -248,7 +257,7 @@ int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss
         return ss_nomem(err);
     }
     c->nstages = run->result->nstages;
-    rc = open_stages(run->plan, run->result, c, err);
+    rc = open_stages(run->plan, run->result, cache, c, err);
     SS_HAND(rc, c, out, ss_compute_free);
 }
 

@@ -451,7 +451,7 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     SS_TRY(run_once(s, &with, out, err));
     rc = check_level(&with, out, err);
     if (!rc && with.open_compute)
-        rc = ss_compute_open(out, &out->compute, err);
+        rc = ss_compute_open(out, with.plan.cache, &out->compute, err);
     if (rc)
         ss_run_free(out);
     else

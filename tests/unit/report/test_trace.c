@@ -303,7 +303,7 @@ static void check_kernels(const char *words, int alone)
     run_job(words, SS_LEVEL_LAYER, &scenario, &run);
     struct drawn d = draw(run.program, SS_ENGINE_NATIVE, (struct ss_picture_request){.run = &run}, 1);
     struct trace t = load(&d);
-    CU_ASSERT_EQUAL_FATAL(ss_compute_open(&run, &compute, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_compute_open(&run, NULL, &compute, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(d.timeline->nclasses, compute->nstages);
     check_nesting(t.spans, t.n);
     for (int c = 0; c < d.timeline->nclasses; c++) {

@@ -246,13 +246,18 @@ int ss_plan_lockstep(const struct ss_plan *plan, int rank);
 struct ss_kernel_place {
     int phase, chunk, chunk2;
 };
-typedef int (*ss_kernel_visitor)(void *ctx, const struct ss_kernel_place *at, const struct ss_step *step);
+struct ss_kernel_visitor {
+    int (*visit)(void *ctx, const struct ss_kernel_place *at, const struct ss_step *step);
+    int (*wants)(void *ctx, const struct ss_kernel_place *at); /* whether steps there are visited */
+    void *ctx;
+    struct ss_cache *cache; /* of plans of this platform; may be NULL */
+};
 /* Returns whether the kernels of two classes are known to be the same. */
 int ss_plan_kernels_same(const struct ss_plan *plan, int a, int b);
 /* Visits the kernels that a class runs in each phase of each chunk, and in its pairs, step by step, at any
  * level. GPUs are equally fast except stragglers. The visit stops where `visit` does not return 0. Errors:
  * SS_ERR_NOMEM; what `visit` returns. */
-int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor visit, void *ctx,
+int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, const struct ss_kernel_visitor *visitor,
                           struct ss_error *err);
 /* Returns the GPU of a rank. */
 static inline int ss_plan_gpu(const struct ss_plan *plan, int rank)

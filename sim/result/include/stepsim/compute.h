@@ -47,8 +47,10 @@ struct ss_compute {
     double longer, more[SS_PARTS];
 };
 
-/* Opens the kernels of a run that has its plan and result; the caller frees *out with ss_compute_free. Errors: SS_ERR_NOMEM. */
-int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err);
+/* Opens the kernels of a run that has its plan and result; the caller frees *out with ss_compute_free. The cache, which may be NULL, is one
+ * of plans of the run's platform. Errors: SS_ERR_NOMEM. */
+int ss_compute_open(const struct ss_run *run, struct ss_cache *cache, struct ss_compute **out,
+                    struct ss_error *err);
 /* Frees an opened compute. NULL is allowed. */
 void ss_compute_free(struct ss_compute *compute);
 /* Returns the key of a part (enum ss_part) in JSON: "mlp_gemm". Never NULL. */
