@@ -7,13 +7,14 @@
 #define NUMBER 40 /* bytes that a number takes at most */
 #define DIGITS 10
 #define INTEGERS 1e10 /* whole numbers below have no more than the 10 digits */
+#define FIRST 512     /* bytes of a value at first; most parts have no more */
 #define TIE 1e-3L     /* of the last digit: nearer to a tie printf decides */
 
 /* Returns where n more bytes may be written; NULL: no memory. */
 static char *room(struct ss_json *t, size_t n)
 {
     if (!t->lost && t->n + n > t->cap)
-        t->lost = ss_grow(&t->at, &t->cap, t->n + n, 1) != 0;
+        t->lost = ss_grow(&t->at, &t->cap, t->n + n > FIRST ? t->n + n : FIRST, 1) != 0;
     return t->lost ? NULL : t->at + t->n;
 }
 
