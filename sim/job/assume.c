@@ -57,13 +57,15 @@ static int virtual_stages(const struct ss_asked *asked, const struct ss_request 
     return gives(r, "--vp") || gives(r, "--num-virtual-stages-per-pipeline-rank") ? 1 : -1;
 }
 
-/* Adds what is used of the nearest row, with whence it is; nothing where there is none. */
+/* Adds what is used of the nearest row, with whence it is; nothing where *found says that there is none. */
 static int add_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int must,
-                       const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err)
+                       const struct ss_recipe_use *use, int *found, struct ss_request *out,
+                       struct ss_error *err)
 {
     char differs[512] = "", whence[1024];
     int row = ss_recipe_nearest(recipes, key, must, differs, sizeof differs), rc;
 
+    *found = row >= 0;
     if (row < 0)
         return SS_OK;
     rc = ss_recipe_add(recipes, row, key, use, out, err);
@@ -79,7 +81,7 @@ static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, c
 {
     const struct ss_job *job = &asked->job;
     const struct ss_csv *recipes;
-    int layout = ss_recipe_has_layout(said), rc = ss_input_cache_recipes(a->inputs, &recipes, err);
+    int found = 0, layout = ss_recipe_has_layout(said), rc = ss_input_cache_recipes(a->inputs, &recipes, err);
     struct ss_recipe_key key = {.stack = job->stack,
                                 .model = job->model_ref,
                                 .card = a->card,
@@ -95,11 +97,11 @@ static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, c
     struct ss_stack stack;
     const int known = !rc && !ss_input_cache_stack(a->inputs, job->stack, a->card, NULL, &stack, NULL);
     struct ss_recipe_use use = {.said = said, .whole = !layout, .stack = known ? &stack : NULL};
-    SS_THEN(rc, add_nearest(recipes, &key, 0, &use, out, err));
+    SS_THEN(rc, add_nearest(recipes, &key, 0, &use, &found, out, err));
     use.whole = 0;
     use.only = SS_RECIPE_STAGES;
-    if (!rc && key.pp > 1 && key.vp && !gives(out, SS_RECIPE_STAGES))
-        rc = add_nearest(recipes, &key, SS_RECIPE_LAYOUT, &use, out, err);
+    if (!rc && found && key.pp > 1 && key.vp && !gives(out, SS_RECIPE_STAGES))
+        rc = add_nearest(recipes, &key, SS_RECIPE_LAYOUT, &use, &found, out, err);
     return rc;
 }
 

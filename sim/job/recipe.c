@@ -62,6 +62,16 @@ static double months(const char *release)
     return 12 * year + month + patch / 10.;
 }
 
+/* Copies the word at p, as far as there is room. Returns its length. */
+static size_t copy_word(const char *p, char *out, size_t size)
+{
+    const size_t n = strcspn(p, " "), kept = n < size ? n : size - 1;
+
+    memcpy(out, p, kept);
+    out[kept] = '\0';
+    return n;
+}
+
 /* How far the nearest stack of a row's list is, in months; -1: there is none of this family. The name is put into `name`. */
 static double stack_distance(const char *list, const char *stack, int exact, char name[64])
 {
@@ -71,8 +81,7 @@ static double stack_distance(const char *list, const char *stack, int exact, cha
 
     for (const char *p = list; *p; p += strspn(p, " ")) {
         char one[64];
-        int n = (int)strcspn(p, " ");
-        snprintf(one, sizeof one, "%.*s", n, p);
+        size_t n = copy_word(p, one, sizeof one);
         double d = !strcmp(one, stack) ? 0 : -1;
         p += n;
         if (d < 0 && !exact && family && !strncmp(one, stack, family) && !strchr(one + family, '-')) {
@@ -220,8 +229,7 @@ static int gives_any(const struct ss_request *r, const char *flags)
 {
     for (const char *p = flags; *p; p += strspn(p, " ")) {
         char name[96];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
-        p += strcspn(p, " ");
+        p += copy_word(p, name, sizeof name);
         if (ss_request_find(r, name) < r->n)
             return 1;
     }
