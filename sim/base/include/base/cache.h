@@ -35,33 +35,30 @@ static inline void ss_cache_mix_ints(struct ss_cache_key *key, const int *list, 
         ss_cache_mix(key, (uint64_t)(uint32_t)list[i]);
 }
 
-/* One round of a lane of ss_cache_mix_bytes; the multipliers are odd, so that no word is lost. */
+/* One round of a lane of ss_cache_mix_bytes: both halves of a product of 128 bits. The sum keeps the lane where a factor is 0. */
 static inline uint64_t ss_cache_lane(uint64_t lane, const char *at)
 {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    lane += word * 0xc2b2ae3d27d4eb4fULL;
-    return (lane << 31 | lane >> 33) * 0x9e3779b185ebca87ULL;
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t word[2];
+    memcpy(word, at, sizeof word);
+    const wide product = (wide)(word[0] ^ lane) * (word[1] ^ 0xc2b2ae3d27d4eb4fULL);
+    return lane + ((uint64_t)product ^ (uint64_t)(product >> 64)) + 0x9e3779b97f4a7c15ULL;
 }
 
 /* Mixes in the bytes of a structure, padding too. Padding that differs costs a missed hit, never a wrong
- * one. Structures have thousands of bytes: four lanes of words, which a compiler keeps in registers, go into the key behind them. */
+ * one. Structures have thousands of bytes: two lanes of words, which a compiler keeps in registers, go into the key behind them. */
 static inline void ss_cache_mix_bytes(struct ss_cache_key *key, const void *bytes, size_t n)
 {
     const char *at = bytes, *const end = at + n / 32 * 32;
-    uint64_t word, a = 1, b = 2, c = 3, d = 4;
+    uint64_t word, a = 1, b = 2;
     ss_cache_mix(key, n);
     for (; at < end; at += 32) {
         a = ss_cache_lane(a, at);
-        b = ss_cache_lane(b, at + 8);
-        c = ss_cache_lane(c, at + 16);
-        d = ss_cache_lane(d, at + 24);
+        b = ss_cache_lane(b, at + 16);
     }
     if (n >= 32) {
         ss_cache_mix(key, a);
         ss_cache_mix(key, b);
-        ss_cache_mix(key, c);
-        ss_cache_mix(key, d);
     }
     for (n %= 32; n >= sizeof word; n -= sizeof word, at += sizeof word) {
         memcpy(&word, at, sizeof word);
