@@ -219,7 +219,7 @@ static int copy_costs(const struct ss_plan_builder *b, const struct ss_cost_entr
                       struct ss_cost_entry **to, int *done)
 {
     const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
-    struct ss_cost_entry *copy = *to = ss_calloc((size_t)n, sizeof *copy);
+    struct ss_cost_entry *copy = *to = malloc(((size_t)n + 1) * sizeof *copy);
     int rc = copy ? SS_OK : SS_ERR_NOMEM;
     for (*done = 0; *done < n && !rc; ++*done) {
         copy[*done] = (struct ss_cost_entry){.site = from[*done].site, .like = from[*done].like};
