@@ -3,8 +3,15 @@
 
 void *ss_calloc(size_t n, size_t size)
 {
-    /* calloc(0) may return NULL although there is memory. */
-    return calloc(n ? n : 1, size ? size : 1);
+    enum { SMALL = 1024 }; /* bytes: malloc takes small blocks from those freed last, and glibc's calloc does not */
+    size_t bytes;
+
+    if (!n || !size) /* calloc(0) may return NULL although there is memory */
+        n = size = 1;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SMALL)
+        return calloc(n, size);
+    void *block = malloc(bytes);
+    return block ? memset(block, 0, bytes) : NULL;
 }
 
 int ss_grow(void *array, size_t *cap, size_t need, size_t size)

@@ -302,18 +302,18 @@ void ss_request_drop(struct ss_request *r, const char *flag)
 size_t ss_request_find(const struct ss_request *r, const char *flag)
 {
     struct ss_flag wanted;
-    size_t found = r->n;
 
     if (!ss_flag_find(flag, &wanted))
-        return found;
-    for (size_t i = 0; i < r->n; i++) { /* no value looks like a flag */
+        return r->n;
+    for (size_t i = r->n; i-- > 0;) { /* no value looks like a flag */
         const struct ss_request_word *w = &r->word[i];
         int is = w->setter && wanted.setter && !r->place[w->place].program
                      ? same_setter(w->setter, wanted.setter)
                      : ss_is_flag(w->text) && gives(r, i, &wanted);
-        found = is ? i : found;
+        if (is)
+            return i;
     }
-    return found;
+    return r->n;
 }
 
 int ss_request_is_beaten(const struct ss_request *r, size_t i)

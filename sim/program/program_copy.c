@@ -59,10 +59,12 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
 
 static void name_class(struct ss_program_class *out, int stage, const int *per_stage, int *nth)
 {
-    if (per_stage[stage] > 1)
-        snprintf(out->name, sizeof out->name, "stage%d.%d", stage, nth[stage]++);
-    else
-        snprintf(out->name, sizeof out->name, "stage%d", stage);
+    char *at = ss_write_int(stpcpy(out->name, "stage"), stage);
+    if (per_stage[stage] > 1) {
+        *at++ = '.';
+        at = ss_write_int(at, nth[stage]++);
+    }
+    *at = '\0';
 }
 
 int ss_program_issues(const struct ss_plan *plan, int cls)
