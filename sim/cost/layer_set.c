@@ -103,7 +103,9 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired || ss_cost_fetches_layers(&c);
     const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
     if (!part->linear && !set->operators_of) /* without memory they are found again */
-        part->linear = ss_calloc((size_t)ops->n, sizeof *part->linear);
+        part->linear = malloc(((size_t)ops->n + 1) * sizeof *part->linear);
+    for (int i = 0; part->linear && !set->operators_of && i < ops->n; i++)
+        part->linear[i].f = 0; /* not there */
     if (known) {
         part->cost = known->cost;
         part->host = known->host;

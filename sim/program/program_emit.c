@@ -34,7 +34,7 @@ void ss_emitter_expect(struct ss_emitter *e, int times)
 
 void ss_emitter_free(struct ss_emitter *e)
 {
-    SS_FREE(e->mixes.slot, e->events);
+    SS_FREE(e->mixes.slot, e->known, e->events);
 }
 
 void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double amount)
@@ -113,10 +113,15 @@ static int find_mix(struct ss_emitter *e, const struct ss_mix *mix)
 
 /* ---- work ---- */
 
-/* Where a work of so many seconds was last put. */
+/* Where a work of so many seconds was last put; NULL: no memory. */
 static struct ss_known_work *known_at(struct ss_emitter *e, double seconds)
 {
     uint64_t bits;
+    if (!e->known && (e->known = malloc(SS_KNOWN_WORKS * sizeof *e->known)) != NULL)
+        for (int i = 0; i < SS_KNOWN_WORKS; i++)
+            e->known[i].work.seconds = 0;
+    if (!e->known)
+        return NULL;
     memcpy(&bits, &seconds, sizeof bits);
     return &e->known[ss_mix64(bits) % SS_KNOWN_WORKS];
 }
@@ -130,12 +135,13 @@ struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_
     if (!(w.seconds > 0) || e->failed)
         return w;
     struct ss_known_work *known = known_at(e, w.seconds);
-    if (!memcmp(known->by_label, seconds, sizeof known->by_label))
+    if (known && known->work.seconds == w.seconds &&
+        !memcmp(known->by_label, seconds, sizeof known->by_label))
         return known->work;
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         mix.fraction[i] = seconds[i] / w.seconds;
     w.mix = find_mix(e, &mix);
-    if (w.mix < 0) {
+    if (w.mix < 0 || !known) {
         fail(e);
         return w;
     }
