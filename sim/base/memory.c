@@ -3,7 +3,8 @@
 
 void *ss_calloc(size_t n, size_t size)
 {
-    enum { SMALL = 1024 }; /* bytes: malloc takes small blocks from those freed last, and glibc's calloc does not */
+    /* Malloc takes small blocks from those freed last, and glibc's calloc does not. */
+    enum { SMALL = 1024 };
     size_t bytes;
 
     if (!n || !size) /* calloc(0) may return NULL although there is memory */

@@ -32,7 +32,7 @@ struct ss_emitter {
     int outstanding; /* posts on the data-parallel stream that are not waited for */
     struct ss_mix_table mixes;
     struct ss_known_work *known; /* [SS_KNOWN_WORKS], of 0 s where there is none; NULL: not made yet */
-    struct ss_event *events; /* of all templates; those of the next template begin at `first` */
+    struct ss_event *events;     /* of all templates; those of the next template begin at `first` */
     size_t nevents, first, cap, template_cap;
 };
 /* Gives the program its events, once all templates are made. */
