@@ -89,6 +89,11 @@ void ss_cache_share(struct ss_cache *cache)
     cache->shared = shared == MAP_FAILED ? NULL : shared;
 }
 
+int ss_cache_is_shared(const struct ss_cache *cache)
+{
+    return cache->shared != NULL;
+}
+
 void *ss_cache_copy(struct ss_cache *cache, const void *block, size_t bytes)
 {
     struct shared *s = cache->shared;

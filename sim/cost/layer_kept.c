@@ -121,7 +121,8 @@ void ss_cost_layer_kept(const struct ss_layer_keeper *rank, int kind, const stru
 {
     struct ss_cache_key key = rank->key;
     ss_cache_mix_ints(&key, (const int[]){kind, recompute, c->without_grad}, 3);
-    const int keeps = rank->cache && !c->record;
+    /* layouts of a search have paces of their own, which would fill what its workers share */
+    const int keeps = rank->cache && !c->record && (c->slower == 0 || !ss_cache_is_shared(rank->cache));
     const struct ss_layer_cost *kept = keeps ? ss_cache_take(rank->cache, key) : NULL;
     if (kept) {
         *out = *kept;

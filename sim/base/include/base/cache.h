@@ -104,6 +104,7 @@ void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key);
 /* Processes that are forked from now on take what one of them tells; where there is no memory each keeps its own. What a thing points to
  * must be a copy, too, or have been there before. */
 void ss_cache_share(struct ss_cache *cache);
+int ss_cache_is_shared(const struct ss_cache *cache);
 /* Copies a block into the memory of all these processes, where nobody writes any more once the thing is told. NULL: the cache is not
  * shared, there is no room, or no block. */
 void *ss_cache_copy(struct ss_cache *cache, const void *block, size_t bytes);
