@@ -178,7 +178,8 @@ void ss_find_ahead_note(struct ss_find_state *x, int item, const struct ss_find_
     int way = item / (int)x->space->nleaves, near = p->summary.outcome == SS_OUTCOME_NEAR_LIMIT;
     const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
     struct ss_find_guesses *q = way == SS_FIND_TIGHTEN ? &a->predictions : &a->flows;
-    struct ss_find_guess g = {p->number, near, leaf->seconds, p->summary.peak_device};
+    struct ss_find_guess g = {p->number, near, ss_find_least_as_flows(p, leaf->seconds),
+                              p->summary.peak_device};
     int asks =
         way == SS_FIND_PREDICT && p->summary.doubted && (near || p->summary.outcome == SS_OUTCOME_FITS);
     if (way == SS_FIND_TIGHTEN)

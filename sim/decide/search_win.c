@@ -47,10 +47,18 @@ int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf
     return 0;
 }
 
+/* Share of a time by which closed forms that are doubted may be above flows (docs/design/design.md, section 9). */
+#define ABOVE_FLOWS 0.2
+
+double ss_find_least_as_flows(const struct ss_find_point *p, double bound)
+{
+    return fmax(bound, (1 - ABOVE_FLOWS) * p->summary.iteration_s);
+}
+
 int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p)
 {
     struct ss_find_leaf as = x->space->leaves[p->number];
-    as.seconds = p->least_s;
+    as.seconds = ss_find_least_as_flows(p, p->least_s);
     as.bytes = p->summary.peak_device;
     as.unsure = 0;
     if (!p->summary.doubted || x->options->exhaustive)
@@ -58,5 +66,5 @@ int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point
     if (p->summary.outcome == SS_OUTCOME_FITS)
         return !ss_find_cannot_win(x, &as);
     return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT &&
-           p->least_s < fmin(x->fastest[p->group], x->near[p->group]);
+           as.seconds < fmin(x->fastest[p->group], x->near[p->group]);
 }

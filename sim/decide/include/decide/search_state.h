@@ -86,6 +86,8 @@ int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf 
 /* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat it. So the leaf waits
  * until that one is known. */
 int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n);
+/* Returns the least s that flows of a doubted point take, `bound` being that of its layout. */
+double ss_find_least_as_flows(const struct ss_find_point *p, double bound);
 /* Returns whether flows may make a doubted point the best, near the limit and faster, not told apart from the best,
  * or one of the front. They take no less than the bound, and just as much memory. */
 int ss_find_asks_flows(const struct ss_find_state *x, const struct ss_find_point *p);
