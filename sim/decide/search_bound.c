@@ -200,15 +200,19 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
     int most = ss_find_block_most(c, leaf, job), alike = traits_of(c, job, shared)->alike;
     struct ss_find_leaf at[2];
     struct ss_job jobs[2];
+    struct ss_find_bounds last = {0};
     ss_find_block_ends(c, leaf, job, at, jobs);
     for (int end = 0; end < 2 && !rc; end++)
         rc = find_shared(c, &at[end], &jobs[end], shared, &e[end]);
     out->layers = most > 0;
+    if (!rc && most < 1 && e[1] >= 0) {
+        ss_find_bounds_set(&shared->entry[e[1]].least, flight, job, c->stack, microbatches, &last);
+        out->least_bytes = last.least_bytes;
+    }
     if (rc || most < 1 || e[0] < 0 || e[1] < 0)
         return rc;
     const struct ss_plan_bounds ends[2] = {shared->entry[e[0]].least, shared->entry[e[1]].least};
     struct ss_plan_bounds least;
-    struct ss_find_bounds last = {0};
     ss_find_block_between(ends, job, alike, most, &least);
     ss_find_bounds_set(&least, flight, job, c->stack, microbatches, &last);
     for (int n = 1; n <= most; n++) {
@@ -434,13 +438,14 @@ static int take_bounds(struct ss_find_space *s, const struct ss_find_options *o,
     struct ss_find_group *g = &s->found->groups[leaf->cluster];
     int block = ss_find_block_axis(c, leaf->at) >= 0;
     ss_find_switches_set(leaf->at, b->set);
-    if (block && !b->layers) { /* all layers are one: full recompute */
-        g->bounded++;
+    if (!o->exhaustive && b->least_bytes > ss_platform_card(c->platform)->device_memory) {
+        g->too_large++;
+        if (!g->held[0])
+            (void)ss_find_leaf_words(s, leaf, g->held, sizeof g->held, NULL);
         return 0;
     }
-    if (!o->exhaustive && b->least_bytes > ss_platform_card(c->platform)->device_memory) {
-        if (!g->too_large++)
-            (void)ss_find_leaf_words(s, leaf, g->held, sizeof g->held, NULL);
+    if (block && !b->layers) { /* all layers are one: full recompute */
+        g->bounded++;
         return 0;
     }
     if (block && !o->exhaustive)

@@ -530,6 +530,11 @@ TEST(none_fits)
     CU_ASSERT_EQUAL(f->smallest.gpus, 16);
     ss_find_free(f);
     ss_request_free(&r);
+    /* stages of one layer have no block of some layers: these are as large as with full recompute */
+    f = search_all("--platform a100 --nodes 1 --model falcon-180b --bf16 --seq 2048 --gbs 8", "cp=1", 0);
+    CU_ASSERT(f->groups[0].too_large > 0);
+    CU_ASSERT_EQUAL(f->groups[0].bounded, 0);
+    ss_find_free(f);
 }
 
 /* A search that wants layouts faster than a time leaves most out without a bound of their own. It finds the best all the same, and all that
