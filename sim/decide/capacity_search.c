@@ -237,10 +237,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                  (long long)(g->layouts - g->refused));
         ss_capacity_write_flags(&p,
                                 x->plan->asked_batch, /* which make a job, of which is told what would fit */
-                                found->npoints                          ? found->points[0].flags
-                                : g->held[0]                            ? g->held
-                                : ss_find_gives_axis(site, SS_FIND_MBS) ? ""
-                                                                        : "--mbs 1");
+                                found->npoints ? found->points[0].flags : g->held);
     }
     if (!rc && (!a->point.flags[0] || ss_capacity_is_better(x->plan, &p, &a->point))) {
         a->point = p;

@@ -129,12 +129,12 @@ int ss_find_tell_best(struct ss_find_state *x, struct ss_error *err)
         i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
     while (!f->npoints && held.group < f->ngroups && !f->groups[held.group].held[0])
         held.group++;
-    if (held.group == f->ngroups)
+    if (held.group == f->ngroups || (i < 0 && x->options->best_only))
         return SS_OK;
     ss_copy(held.flags, sizeof held.flags, f->groups[held.group].held);
     SS_TRY(open_best(x, !f->npoints ? &held : &f->points[i >= 0 ? i : 0], err));
     how.like = x->best->scenario;
-    if (i < 0 && x->best->scenario && !x->options->best_only)
+    if (i < 0 && x->best->scenario)
         ss_smallest_find(x->best->scenario, NULL, &f->smallest);
     if (i >= 0)
         rc = ss_warnings_behind(x->base, x->best->words, &how, &f->warnings, err);

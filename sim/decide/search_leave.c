@@ -43,6 +43,7 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
         if (!costs)
             continue;
         SS_TRY(ss_find_bound_job(costs, &at, &one, &job, most, 1, &bounds));
+        memcpy(out->held, at.at, sizeof out->held);
         out->seconds = fmin(out->seconds, bounds.seconds);
         out->bytes = fmin(out->bytes, bounds.least_bytes);
         out->work = fmin(out->work, bounds.work);
@@ -97,19 +98,21 @@ int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit
     const int none = ss_find_value(a, "none", -1), full = ss_find_value(a, "full", -1);
     struct ss_find_leaf at = *leaf;
 
-    out->left_out = 0;
+    out->left_out = SS_FIND_STAYS;
     at.at[axis] = (unsigned char)none;
     if (none >= 0 && isfinite(limit->most_s)) {
         if (limit->slow < 0)
             SS_TRY(find_slow(s, limit, at, axis, asked, costs, err));
         int slow = limit->slow > 0;
         SS_TRY(find_least(s, &at, axis, asked, slow ? NULL : costs, limit->most_s / (1 - HIDDEN), out, err));
-        out->left_out = out->legal && (slow || out->seconds * (1 - HIDDEN) >= limit->most_s);
+        if (out->legal && (slow || out->seconds * (1 - HIDDEN) >= limit->most_s))
+            out->left_out = SS_FIND_TOO_SLOW;
     }
     at.at[axis] = (unsigned char)full;
     if (out->left_out || full < 0)
         return SS_OK;
     SS_TRY(find_least(s, &at, axis, asked, costs, INFINITY, out, err));
-    out->left_out = out->legal && out->bytes * (1 - HIDDEN) > ss_platform_card(c->platform)->device_memory;
+    if (out->legal && out->bytes * (1 - HIDDEN) > ss_platform_card(c->platform)->device_memory)
+        out->left_out = SS_FIND_TOO_LARGE;
     return SS_OK;
 }

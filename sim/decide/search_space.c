@@ -229,8 +229,9 @@ int ss_find_space_begin(struct ss_find_space *s, const struct ss_find_round *rou
     for (int i = 0; i < f->ngroups; i++) {
         struct ss_find_group *g = &f->groups[i];
         g->best = g->near = -1;
-        g->too_large = g->predicted = 0;
-        g->bounded = s->clusters[i].left_out;
+        g->predicted = 0;
+        g->too_large = s->clusters[i].too_large;
+        g->bounded = s->clusters[i].too_slow;
         g->like_best = 0;
     }
     if (round && !s->all) { /* the first of several */

@@ -35,8 +35,9 @@ struct record {
     } is;
 };
 struct answer {
-    int64_t asked, priced; /* layouts that were asked for, and costs that were made */
-    int64_t left_out;      /* legal layouts that are too slow or too large, whatever is recomputed */
+    int64_t asked, priced;               /* layouts that were asked for, and costs that were made */
+    int64_t too_slow, too_large;         /* legal layouts that are so, whatever is recomputed */
+    unsigned char held[SS_FIND_NUMBERS]; /* the first that is too large */
     int n;
     struct record record[];
 };
@@ -196,7 +197,10 @@ static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, st
     SS_TRY(ss_find_leave_out(w->space, &w->limit, &leaf, depth, asked, costs, &least, err));
     if (!(*out = least.left_out))
         return SS_OK;
-    w->answer->left_out += least.legal * values;
+    int64_t *counted = least.left_out == SS_FIND_TOO_SLOW ? &w->answer->too_slow : &w->answer->too_large;
+    if (!w->answer->too_large)
+        memcpy(w->answer->held, least.held, sizeof least.held);
+    *counted += least.legal * values;
     if (least.legal == all)
         return SS_OK;
     w->why = least.why;
@@ -292,7 +296,8 @@ static int walk_slice(void *ctx, int item, void *answer, struct ss_error *err)
     w.limit.most_s = all->below ? all->below[slice->cluster] : 0;
     w.answer = answer;
     w.answer->n = 0;
-    w.answer->left_out = 0;
+    w.answer->too_slow = w.answer->too_large = 0;
+    memset(w.answer->held, 0, sizeof w.answer->held);
     memcpy(w.at, slice->at, (size_t)w.outer);
     int rc = ss_find_set(c, w.at, 0, w.outer, &asked, err);
     SS_THEN(rc, visit(&w, w.outer, &asked, all->costs, err));
@@ -368,6 +373,18 @@ static void count(struct ss_find_counts *counts, const struct answer *a)
     counts->most = a->priced > counts->most ? a->priced : counts->most;
 }
 
+/* Counts the layouts that a slice has left out; the first too large one of a cluster stands for those that it holds. */
+static void count_left_out(struct ss_find_space *s, int cluster, const struct answer *a)
+{
+    struct ss_find_group *g = &s->found->groups[cluster];
+    struct ss_find_leaf leaf = {.cluster = cluster};
+    s->clusters[cluster].too_slow += a->too_slow;
+    s->clusters[cluster].too_large += a->too_large;
+    memcpy(leaf.at, a->held, sizeof a->held);
+    if (a->too_large && !g->held[0])
+        (void)ss_find_leaf_words(s, &leaf, g->held, sizeof g->held, NULL);
+}
+
 static int take_answers(struct all *all, struct answer *const *answers, struct ss_error *err)
 {
     int rc = SS_OK;
@@ -376,7 +393,7 @@ static int take_answers(struct all *all, struct answer *const *answers, struct s
         const struct walk w = begin(all->space, slice->cluster, slice->micro);
         for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++) {
             count(&all->space->counts, answers[i + n]);
-            all->space->clusters[slice->cluster].left_out += answers[i + n]->left_out;
+            count_left_out(all->space, slice->cluster, answers[i + n]);
         }
         rc = take_slices(all, slice, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
     }

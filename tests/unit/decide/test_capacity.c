@@ -424,6 +424,14 @@ TEST(fixes)
     CU_ASSERT_PTR_NOT_NULL(strstr(c->fixes.text[0], "16 GPUs are the fewest"));
     CU_ASSERT_PTR_NOT_NULL(strstr(c->clusters[0].premises, "bf16, sequence 4096"));
     ss_capacity_free(c);
+    /* on 4 nodes a batch of 8 is less than a sequence a GPU, and all layouts are left out before they are bounded */
+    CU_ASSERT_EQUAL_FATAL(
+        plan("--platform a100 --model falcon-180b --bf16 --seq 2048 --cp 1 --gbs 8 --nodes 1..4", &o, &c,
+             &err),
+        0);
+    CU_ASSERT_FATAL(c->fixes.n == 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->fixes.text[0], "64 GPUs are the fewest"));
+    ss_capacity_free(c);
 }
 
 /* Two platforms in one plan have what each has alone. */

@@ -66,11 +66,10 @@ struct ss_find_cluster {
     unsigned switches; /* a bit each: on where they apply and are legal */
     unsigned
         said; /* those that never are, for the job or --vary says what they would change, or the stack has not got them */
-    unsigned later;   /* flags of those that the stack is too old for, bits of job/release.h */
-    unsigned bounded; /* those for which the space has bounds */
-    double room;      /* bytes that a layout which surely fits needs at most */
-    int64_t
-        left_out; /* legal layouts that the walk has left out, because they are slower than is wanted or too large */
+    unsigned later;              /* flags of those that the stack is too old for, bits of job/release.h */
+    unsigned bounded;            /* those for which the space has bounds */
+    double room;                 /* bytes that a layout which surely fits needs at most */
+    int64_t too_slow, too_large; /* legal layouts that the walk has left out */
 };
 
 /* A layout that is not refused. */
@@ -227,7 +226,9 @@ struct ss_find_least {
     int legal;                              /* how many are */
     unsigned char refused[SS_FIND_NUMBERS]; /* one that is not, if any, */
     struct ss_error why;                    /* and why */
-    int left_out;                           /* 1: none of them is wanted, whatever is recomputed */
+    unsigned char held[SS_FIND_NUMBERS];    /* the last legal one that was bounded */
+    /* Why none of them is wanted, whatever is recomputed. */
+    enum { SS_FIND_STAYS, SS_FIND_TOO_SLOW, SS_FIND_TOO_LARGE } left_out;
 };
 /* Returns whether the replicas of `asked` cannot share its batch in micro batches of the i-th size of an axis. */
 int ss_find_splits_batch(const struct ss_find_cluster *c, int axis, int i, const struct ss_asked *asked);
