@@ -112,17 +112,33 @@ int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_poin
     return times > 16 ? 0 : (int)ceil(times * p->nodes / rack * (1 - 1e-9)) * rack;
 }
 
+int ss_capacity_is_rival(const struct ss_capacity *c, const struct ss_capacity_point *p, int than)
+{
+    return ss_capacity_is_near(p->batch, c->asked_batch) ||
+           (than >= 0 && !ss_capacity_is_near(c->points[than].batch, c->asked_batch));
+}
+
+/* Returns whether a point is a better answer than another: by its batch, which far from the asked one trains another model, then by GPU-hours or by
+ * time. */
+static int is_before(const struct ss_capacity *c, const struct ss_capacity_point *p,
+                     const struct ss_capacity_point *than, int by_hours)
+{
+    int near = ss_capacity_is_near(p->batch, c->asked_batch);
+
+    if (near != ss_capacity_is_near(than->batch, c->asked_batch))
+        return near;
+    return by_hours ? p->gpu_hours.value < than->gpu_hours.value : p->time_s.value < than->time_s.value;
+}
+
 /* Picks the cheapest point that keeps a deadline, the fastest within a budget alone. The price of a GPU-hour is that of the platform. */
 static int pick(const struct ss_capacity *c, int cluster, int far)
 {
     int best = -1;
 
     for (int i = 0; i < c->npoints; i++) {
-        const struct ss_capacity_point *p = &c->points[i], *b = &c->points[best < 0 ? i : best];
-        if (p->cluster != cluster || !ss_capacity_enough(c, p, far))
-            continue;
-        if (best < 0 ||
-            (c->deadline_s > 0 ? p->gpu_hours.value < b->gpu_hours.value : p->time_s.value < b->time_s.value))
+        const struct ss_capacity_point *p = &c->points[i];
+        if (p->cluster == cluster && ss_capacity_enough(c, p, far) &&
+            (best < 0 || is_before(c, p, &c->points[best], c->deadline_s > 0)))
             best = i;
     }
     return best;
@@ -133,10 +149,11 @@ static void choose(const struct ss_capacity *c, int cluster, struct ss_capacity_
     k->cheapest = k->knee = -1;
     for (int i = 0; i < c->npoints; i++)
         if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
-            (k->cheapest < 0 || c->points[i].gpu_hours.value < c->points[k->cheapest].gpu_hours.value))
+            (k->cheapest < 0 || is_before(c, &c->points[i], &c->points[k->cheapest], 1)))
             k->cheapest = i;
     for (int i = 0; i < c->npoints; i++)
         if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
+            ss_capacity_is_rival(c, &c->points[i], k->cheapest) &&
             c->points[i].gpu_hours.value <= 1.1 * c->points[k->cheapest].gpu_hours.value)
             k->knee = i;
     int limited = c->deadline_s > 0 || c->budget_usd > 0;
@@ -175,7 +192,8 @@ double ss_capacity_middle(const struct ss_capacity *c, int cluster, int far)
         return fastest ? fastest->nodes : c->clusters[cluster].most_nodes;
     for (int i = 0; i < c->npoints && c->deadline_s > 0; i++) {
         const struct ss_capacity_point *p = &c->points[i];
-        if (p->cluster == cluster && ss_capacity_enough(c, p, far) && (!enough || p->nodes < enough->nodes))
+        if (p->cluster == cluster && ss_capacity_enough(c, p, far) && ss_capacity_is_rival(c, p, chosen) &&
+            (!enough || p->nodes < enough->nodes))
             enough = p;
     }
     if (!enough)
@@ -233,10 +251,11 @@ int ss_capacity_leave_table(struct ss_capacity *c, const struct ss_capacity_numb
         for (int o = 0; o < c->npoints; o++)
             cheaper += o != k->chosen && c->points[o].cluster == p->cluster &&
                        !is_row(numbers, &c->points[o]) && ss_capacity_enough(c, &c->points[o], 0) &&
+                       ss_capacity_is_rival(c, &c->points[o], k->chosen) &&
                        c->points[o].gpu_hours.value < p->gpu_hours.value;
         keep[i] = is_row(numbers, p) || i == k->chosen || i == k->sure ||
                   (k->chosen < 0 && p == ss_capacity_fastest(c, p->cluster)) ||
-                  (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
+                  (ss_capacity_enough(c, p, 0) && ss_capacity_is_rival(c, p, k->chosen) && cheaper < BESIDE);
     }
     for (int i = 0; i < c->npoints; i++)
         if (keep[i])

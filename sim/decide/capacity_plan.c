@@ -107,7 +107,9 @@ static void set_boards(struct run *r)
 
     ss_capacity_choose(c);
     for (int k = 0; k < c->nclusters; k++) {
-        int i = c->clusters[k].sure >= 0 ? c->clusters[k].sure : -1;
+        int i = c->clusters[k].sure;
+        if (i >= 0 && !ss_capacity_is_near(c->points[i].batch, c->asked_batch))
+            i = -1; /* dearer ones with a nearer batch are wanted */
         struct ss_capacity_board *b = &r->x->boards[k];
         b->gpu_hours = i >= 0 && c->deadline_s > 0 ? c->points[i].gpu_hours.value : 0;
         b->time_s = i >= 0 && !(c->deadline_s > 0) ? c->points[i].time_s.value : 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One number of nodes of a platform: its job, and what is predicted of it. */
 
+#include <float.h>
+
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "job/input_cache.h"
@@ -207,6 +209,8 @@ double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int 
     double least = ceil(c->tokens / (x->tokens_a_row * batch) * (1 - 1e-12)), /* iterations */
         time = c->deadline_s > 0 && !b->missed ? c->deadline_s : INFINITY;
 
+    if (!b->missed && (b->gpu_hours > 0 || b->time_s > 0) && !ss_capacity_is_near(batch, c->asked_batch))
+        return DBL_MIN; /* the answer so far has a nearer batch */
     if (c->budget_usd > 0)
         time = fmin(time, c->budget_usd / c->clusters[cluster].price * 3600 / gpus);
     if (b->gpu_hours > 0)

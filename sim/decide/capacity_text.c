@@ -83,6 +83,14 @@ static void write_nodes(const struct ss_capacity *c, const struct ss_capacity_po
         fprintf(out, " in %d rack%s", (p->nodes + rack - 1) / rack, p->nodes > rack ? "s" : "");
 }
 
+/* Writes " with batch 1040 (+1.6 %)" where that is not the asked one. */
+static void write_batch(const struct ss_capacity *c, const struct ss_capacity_point *p, FILE *out)
+{
+    if (p->batch != c->asked_batch)
+        fprintf(out, " with batch %d (%+.1f %%)", p->batch,
+                100. * (p->batch - c->asked_batch) / c->asked_batch);
+}
+
 /* Returns whether a point of the cluster holds the job, and in time where `late` is 0. */
 static int is_near(const struct ss_capacity *c, const struct ss_capacity_point *p, int cluster, int late)
 {
@@ -108,10 +116,13 @@ static void write_nearest(const struct ss_capacity *c, int cluster, FILE *out)
     if (!best)
         return;
     if (is_one(c, cluster)) {
-        fputs("The job takes ", out);
+        fputs("The job", out);
+        write_batch(c, best, out);
+        fputs(" takes ", out);
     } else {
         fprintf(out, "The %s, ", !cheapest ? "fastest" : late ? "cheapest" : "cheapest in time");
         write_nodes(c, best, out);
+        write_batch(c, best, out);
         fputs(": ", out);
     }
     write_cost(best, out);
@@ -175,6 +186,7 @@ static void write_sure(const struct ss_capacity *c, int cluster, FILE *out)
     if (k->sure >= 0 && k->sure != k->chosen) {
         fputs("To be sure (90 % of such jobs), take ", out);
         write_nodes(c, &c->points[k->sure], out);
+        write_batch(c, &c->points[k->sure], out);
         fputs(": ", out);
         write_cost(&c->points[k->sure], out);
     }
@@ -196,6 +208,7 @@ static void write_knee(const struct ss_capacity *c, int cluster, FILE *out)
     for (int i = 0; i < c->npoints; i++)
         is_last = is_last && !(c->points[i].cluster == cluster && c->points[i].nodes > p->nodes);
     write_nodes(c, p, out);
+    write_batch(c, p, out);
     if (is_one(c, cluster))
         fprintf(out, " take%s ", p->nodes == 1 ? "s" : "");
     else if (count(c, cluster, true) == 1)
@@ -248,6 +261,7 @@ static void write_answer(const struct ss_capacity *c, int cluster, FILE *out)
     const struct ss_capacity_point *p = &c->points[k->chosen];
     if (limited) {
         write_nodes(c, p, out);
+        write_batch(c, p, out);
         fprintf(out, " should do it%s%s within %s: ",
                 one                 ? ""
                 : c->deadline_s > 0 ? ", the cheapest"
@@ -413,31 +427,6 @@ static void write_chosen(const struct ss_capacity *c, const struct ss_capacity_p
         fprintf(out, "    %.*f kW in the mean, cooling included\n", kw < 1000 ? 1 : 0, kw);
 }
 
-void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out)
-{
-    const struct ss_capacity_cluster *k = &c->clusters[cluster];
-    char a[32];
-
-    if (k->price > 0)
-        fprintf(out, "    price       %g USD an hour and GPU%s%s%s\n", k->price,
-                k->price_is_example ? ", an example: say yours, --price" : " (ss.price)",
-                k->price_is_example && k->basis[0] ? "; " : "", k->price_is_example ? k->basis : "");
-    else
-        fputs("    price       none: --price 2.5USD/h\n", out);
-    if (k->gpu_w > 0 && k->node_w > 0)
-        fprintf(
-            out,
-            "    energy      %g W a busy GPU, %g W an idle one; %g W for the rest of a node; %g %% more for "
-            "cooling\n",
-            k->gpu_w, k->gpu_w * k->idle, k->node_w, 100 * (k->pue - 1));
-    else
-        fputs("    energy      not told: the platform has no ss.power or ss.power.node\n", out);
-    fprintf(out, "    failures    one in %g GPU-hours (ss.mtbf), %s until it trains again (ss.restart)\n",
-            k->mtbf_h, ss_text_time(k->restart_s, a, sizeof a));
-    fprintf(out, "    checkpoints %g GB/s a node (ss.storage.bandwidth), at Daly's interval\n",
-            k->storage / 1e9);
-}
-
 /* Writes the chosen point of a platform, or its only one. */
 static void write_cluster(const struct ss_capacity *c, int cluster, FILE *out)
 {
@@ -453,22 +442,6 @@ static void write_cluster(const struct ss_capacity *c, int cluster, FILE *out)
         write_chosen(c, &c->points[k->chosen], out);
     else if (n == 1 && c->points[one].summary.iteration_s > 0)
         write_chosen(c, &c->points[one], out);
-}
-
-void ss_capacity_premises(const struct ss_capacity *c, FILE *out)
-{
-    char tokens[32];
-
-    for (int k = 0; k < c->nclusters; k++)
-        if (c->clusters[k].premises[0])
-            fprintf(out, "%s\n", c->clusters[k].premises);
-        else
-            fprintf(out, "%s on %s\n", c->model, c->clusters[k].platform);
-    fprintf(out, "%s tokens, batch %d on ", ss_report_count(c->tokens, tokens, sizeof tokens),
-            c->asked_batch);
-    for (int k = 0; k < c->nclusters; k++)
-        fprintf(out, "%s%s", k ? ", " : "", c->clusters[k].card);
-    fputc('\n', out);
 }
 
 int ss_capacity_text(const struct ss_capacity *c, const struct ss_display *view, FILE *out,

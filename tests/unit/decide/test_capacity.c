@@ -245,20 +245,26 @@ static int plan_space(const struct space *at, int range, struct ss_capacity_opti
     return rc;
 }
 
-/* Returns the cheapest point that keeps the deadline, or the fastest within the budget, and holds the bound of all points. */
+/* Returns the cheapest point that keeps the deadline, or the fastest within the budget, one with a batch near the asked one if there is any; and holds
+ * the bound of all points. */
 static const struct ss_capacity_point *best_of(const struct ss_capacity *all)
 {
     const struct ss_capacity_point *best = NULL;
+    int best_far = 0;
 
     for (int i = 0; i < all->npoints; i++) {
         const struct ss_capacity_point *p = &all->points[i];
+        int far = fabs((double)p->batch / all->asked_batch - 1) > 1 / 16.;
         if (p->summary.iteration_s > 0)
             CU_ASSERT(all->clusters[0].least_gpu_s < 3600 * p->gpu_hours.value);
         if (!ss_capacity_enough(all, p, 0))
             continue;
-        if (!best || (all->deadline_s > 0 ? p->gpu_hours.value < best->gpu_hours.value
-                                          : p->time_s.value < best->time_s.value))
+        if (!best || far < best_far ||
+            (far == best_far && (all->deadline_s > 0 ? p->gpu_hours.value < best->gpu_hours.value
+                                                     : p->time_s.value < best->time_s.value))) {
             best = p;
+            best_far = far;
+        }
     }
     return best;
 }

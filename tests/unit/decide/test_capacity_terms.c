@@ -193,6 +193,39 @@ TEST(choice)
     CU_ASSERT_EQUAL(one.sure, 3);
 }
 
+/* 34 sequences are a sixteenth more than 32, 35 are farther: they are an answer only where no other is, be they faster or cheaper. */
+TEST(far_batch)
+{
+    struct ss_capacity_point p[] = {point_of(4, 40, 1050), point_of(8, 20, 1000), point_of(16, 10, 900)};
+    struct ss_capacity c = plan_of(p, 3);
+
+    c.asked_batch = 32;
+    p[0].batch = 32;
+    p[1].batch = 34;
+    p[2].batch = 35;
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.cheapest, 1);
+    CU_ASSERT_EQUAL(one.knee, 1);
+    c.budget_usd = 4000;
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.chosen, 1);
+    CU_ASSERT_EQUAL(one.sure, 1);
+    CU_ASSERT(ss_capacity_is_rival(&c, &p[0], 1) && !ss_capacity_is_rival(&c, &p[2], 1));
+    c.deadline_s = 24 * 86400.; /* 20 days, by the far end 25 */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.chosen, 1);
+    CU_ASSERT_EQUAL(one.sure, 2);
+    c.deadline_s = 15 * 86400.;
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.chosen, 2);
+    CU_ASSERT(ss_capacity_is_rival(&c, &p[2], 2) && !ss_capacity_is_rival(&c, &p[2], -1));
+    p[0].batch = p[1].batch = 35; /* all are as far */
+    c.deadline_s = c.budget_usd = 0;
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.cheapest, 2);
+    CU_ASSERT_EQUAL(one.knee, 2);
+}
+
 /* From 4 to 16 nodes days fall from 100 to 25, as 1 / nodes: 5 days take 80. From 4 to 16 they fall to 50, as the root of it: 20 take 100, in
  * racks of 18 108. Where days do not fall, or where nothing is half as large, no number is told, or that of perfect scaling. */
 TEST(trend)

@@ -165,6 +165,33 @@ TEST(one)
     ANSWERS("8 nodes should do it within 40 days: 100 GPU-hours, 10.0 days (5.00 to 20.0)\n");
 }
 
+/* Each answer says which batch it trains where that is not the asked one. */
+TEST(batch)
+{
+    begin_plan(1);
+    made.c.asked_batch = 40;
+    add(0, 8, 10, 100);
+    made.point[0].batch = 50;
+    ANSWERS("8 nodes with batch 50 (+25.0 %) take 100 GPU-hours, 10.0 days (5.00 to 20.0)\n");
+    made.c.deadline_s = 5 * DAY;
+    made.cluster[0].most_nodes = 8;
+    ANSWERS("8 nodes are not within 5 days.\n"
+            "The job with batch 50 (+25.0 %) takes 100 GPU-hours, 10.0 days (5.00 to 20.0)\n"
+            "In proportion at least 16 nodes would keep the deadline.\n");
+    add(0, 16, 6, 110);
+    made.point[1].batch = 39;
+    ANSWERS("No number of nodes here is within 5 days.\n"
+            "The fastest, 16 nodes with batch 39 (-2.5 %): 110 GPU-hours, 6.00 days (3.00 to 12.0)\n"
+            "By the trend of the rows at least 21 nodes would keep the deadline.\n");
+    made.point[0].batch = 38;
+    made.c.deadline_s = 12 * DAY;
+    ANSWERS(
+        "8 nodes with batch 38 (-5.0 %) should do it, the cheapest of these within 12 days: 100 GPU-hours, "
+        "10.0 days (5.00 to 20.0)\n"
+        "To be sure (90 % of such jobs), take 16 nodes with batch 39 (-2.5 %): 110 GPU-hours, 6.00 days "
+        "(3.00 to 12.0)\n");
+}
+
 /* 110 hours are within a tenth of 100, 111 are not. */
 TEST(list)
 {

@@ -22,6 +22,8 @@ void ss_capacity_choose(struct ss_capacity *c);
 int ss_capacity_keeps(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
 /* Does so; far 1: the point has to fit surely, too. */
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
+/* Returns 1 if a point's batch makes it no worse an answer than another point, by index (-1: none): it is near the asked one, or the other's is not. */
+int ss_capacity_is_rival(const struct ss_capacity *c, const struct ss_capacity_point *p, int than);
 /* Returns the fewest nodes that may keep the deadline if time goes on to fall as it does from the point with half of p's nodes to p, or in
  * proportion where no such point is known, *by_rows 0; 0: it falls too slowly. */
 int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p, int *by_rows);

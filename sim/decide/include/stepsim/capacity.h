@@ -120,7 +120,8 @@ struct ss_capacity_cluster {
     int planned;    /* of them, those that were planned */
     int near; /* of them, those that were searched with the tensor and context sizes of the layouts that are best on the rows */
     /* Indices of points, or -1. chosen: with a deadline the cheapest point that keeps it (and the budget), with a budget alone the
-     * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points that surely fit. */
+     * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points that surely fit.
+     * These and the next two are points with a batch more than a sixteenth off the asked one only where no other can be. */
     int chosen, sure;
     /* what the chosen point stands on, or without one the first that was predicted, but for its nodes and batch; "": all are refused */
     char premises[512];
