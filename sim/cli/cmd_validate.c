@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <unistd.h>
-
 #include "cli/cli.h"
 
 #define MAX_TABLES 64
@@ -8,14 +6,8 @@
 
 static void progress(void *ctx, int done, int total, const char *id)
 {
-    char shown[51];
-
-    (void)ctx;
-    snprintf(shown, sizeof shown, "%s", id);
-    fprintf(stderr, "\r%4d of %d %-50s", done, total, ss_text_clean(shown));
-    if (done == total)
-        fprintf(stderr, "\r%62s\r", "");
-    fflush(stderr);
+    (void)id;
+    cli_watch_show(ctx, done, total);
 }
 
 /* Writes validation/results.csv anew, which was read. */
@@ -174,8 +166,10 @@ int cmd_validate(struct cli_flags *flags, struct ss_error *err)
     opt.spread = flags->options.spread >= 0 ? &flags->options.spread : NULL;
     opt.files = cli_files();
     opt.workers = cli_workers(flags);
-    opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;
+    opt.progress = progress;
+    cli_watch_begin("validating", "");
     int rc = ss_validate(tables, n, &opt, &v, err);
+    cli_watch_end();
     SS_THEN(rc, write_all(v, flags, err));
     if (!rc && flags->against[0])
         rc = compare(v, flags, &moved, err);

@@ -14,7 +14,8 @@
 static struct {
     pid_t owner; /* workers are copies of this process, and say nothing */
     int terminal, silent;
-    char what[24], journal[SS_OPTION_PATH_SIZE]; /* journal "": there is none */
+    char what[24], journal[SS_OPTION_PATH_SIZE]; /* journal "": there is none, */
+    int may_keep;                                /* 1: though there could be */
     volatile sig_atomic_t done, all, seconds;
     int past[QUIET_S],
         since;         /* done in each of the last seconds; the second from which on they are of one kind */
@@ -116,7 +117,9 @@ static void end(int number)
                           "; kept in %s: the same command with --resume goes on\n", watched.journal);
         else
             n += snprintf(text + n, sizeof text - (size_t)n, "; nothing is kept%s\n",
-                          watched.journal[0] ? " yet" : ": --journal FILE keeps it");
+                          watched.journal[0] ? " yet"
+                          : watched.may_keep ? ": --journal FILE keeps it"
+                                             : "");
         if (watched.best[watched.told][0])
             n += snprintf(text + n, sizeof text - (size_t)n, "best so far: %s\n", watched.best[watched.told]);
         say(text, n);
@@ -147,6 +150,7 @@ void cli_watch_begin(const char *what, const char *journal)
     watched.silent = wanted && !strcmp(wanted, "off");
     watched.terminal = cli_terminal(STDERR_FILENO);
     snprintf(watched.what, sizeof watched.what, "%s", what);
+    watched.may_keep = !journal;
     snprintf(watched.journal, sizeof watched.journal, "%s", journal ? journal : "");
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);

@@ -40,6 +40,7 @@ int main(void)
     int fd = mkstemp(path), bad = fd < 0;
 
     bad |= says(NULL, "interrupted; nothing is kept: --journal FILE keeps it\n");
+    bad |= says("", "interrupted; nothing is kept\n");
     bad |= says("/nonexistent/journal", "interrupted; nothing is kept yet\n");
     bad |= says(path, "interrupted; nothing is kept yet\n");
     bad |= dprintf(fd, "stepsim journal 1\n") < 0 || says(path, "interrupted; nothing is kept yet\n");

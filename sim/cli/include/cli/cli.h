@@ -208,7 +208,7 @@ struct cli_meter {
 void cli_progress_end(void);
 /* ---- watch.c ---- */
 /* From here on the process says how far it is: each second on a terminal, a line every ten seconds elsewhere; and what is kept in the
- * journal (NULL: there is none) when it is interrupted. Show tells how much is done, of how much that is known by now (0: of how much
+ * journal (NULL: there is none; "": the command has none) when it is interrupted. Show tells how much is done, of how much that is known by now (0: of how much
  * is not known). STEPSIM_PROGRESS=off in the environment: it says how far it is only when it is interrupted. */
 void cli_watch_begin(const char *what, const char *journal);
 void cli_watch_show(void *ctx, int done, int all);
