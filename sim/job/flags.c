@@ -225,6 +225,11 @@ done:
     return found;
 }
 
+/* Flags of a layout, which a plan of capacity may vary. */
+static const char layout[] = "--tp --tensor-model-parallel-size --cp --context-parallel-size --pp "
+                             "--pipeline-model-parallel-size --ep --expert-model-parallel-size --etp "
+                             "--expert-tensor-parallel-size --mbs --micro-batch-size";
+
 static int apply_int(const struct ss_flag_setter *s, int *target, const char *value, char *buf, size_t size,
                      const char **why)
 {
@@ -236,9 +241,11 @@ static int apply_int(const struct ss_flag_setter *s, int *target, const char *va
         if (digits > 0 && digits < 5 && strchr("kK", value[digits]) && value[digits] && !value[digits + 1])
             ss_append(buf, size, ": write %d or %d", atoi(value) * 1024, atoi(value) * 1000);
         else if (digits > 0 && (value[digits] == ',' || !strncmp(value + digits, "..", 2)))
-            ss_append(buf, size, ": several values are --vary %.40s=%.40s of stepsim search and sweep%s",
-                      s->name + 2, value,
-                      strcmp(s->name, "--gpus") ? "" : "; stepsim capacity has --nodes 8,16");
+            ss_append(buf, size, ": several values are --vary %.40s=%.40s of stepsim search%s", s->name + 2,
+                      value,
+                      ss_has_word(layout, s->name) ? ", sweep and capacity"
+                      : !strcmp(s->name, "--gpus") ? " and sweep; stepsim capacity has --nodes 8,16"
+                                                   : " and sweep");
         *why = buf;
         return SS_ERR_INPUT;
     }

@@ -67,7 +67,8 @@ TEST(words)
     check("--num-seq-splits 2", LATER, "parts of a sequence");
     check("--zero-bubble-max-pending-backward some", USAGE, "not a whole number");
     check("--num-layer-list 4,x", USAGE, "not a whole number");
-    check("--tp 2,4", USAGE, "several values are --vary tp=2,4 of stepsim search and sweep");
+    check("--tp 2,4", USAGE, "several values are --vary tp=2,4 of stepsim search, sweep and capacity");
+    check("--seq 2,4", USAGE, "several values are --vary seq=2,4 of stepsim search and sweep");
     check("--gpus 16..64", USAGE, "sweep; stepsim capacity has --nodes 8,16");
     check("--context-parallel-algo hybrid_cp_algo", LATER, "are modelled");
     check("--exp-avg-sq-dtype bf16", SS_OK, "");
