@@ -353,8 +353,14 @@ static int check_any(const struct ss_find_state *x, const struct ss_request *bas
     if (refused < layouts || f->nrules == 0)
         return SS_OK;
     const struct ss_find_rule *r = to_blame(x, base);
-    ss_fail(err, r->code, NULL, 0, "all %lld layouts are refused, %lld of them because: %s",
-            (long long)layouts, (long long)r->n, r->example);
+    char some[48] = "";
+    if (r->n < layouts)
+        snprintf(some, sizeof some, ", %lld of them because", (long long)r->n);
+    if (layouts == 1)
+        ss_fail(err, r->code, NULL, 0, "the only layout is refused: %s", r->example);
+    else
+        ss_fail(err, r->code, NULL, 0, "all %lld layouts are refused%s: %s", (long long)layouts, some,
+                r->example);
     if (r->flags[0])
         return ss_hint(err, r->code, "change %s", r->flags);
     return ss_hint(err, r->code, "%s", r->hint[0] ? r->hint : "vary other flags");
