@@ -112,7 +112,7 @@ Layouts are compared by closed forms; where these are doubted, the best of them 
 and the answer names the fastest number and the nodes that would do by the trend of the rows.
 
 \`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each row gets the best layout of a search (\`stepsim search\`). Where the GPUs do not divide the batch, the nearest within a sixteenth of it is taken that loses fewest layouts; the row
-says by how much it differs, as a batch far from the asked one trains another model. On a platform in racks (\`ss.fabric.nodes\`, as of NVL72) numbers beyond a rack are whole racks.
+and the answer say by how much it differs. Where none is within a sixteenth the nearest is taken: it trains another model, so that such a number is the answer, the sure answer, the cheapest or the knee only where no other can be. On a platform in racks (\`ss.fabric.nodes\`, as of NVL72) numbers beyond a rack are whole racks.
 The range is that of the iteration's error alone. Failures, storage and power are means of what others published.
 
 ## Which platform
