@@ -146,15 +146,14 @@ static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job,
     return rc;
 }
 
-/* Asks for the first layout below an axis, and counts all that are refused with it by the axes above. */
-static int probe(struct walk *w, int depth, const struct ss_asked *asked, struct ss_error *err)
+/* Asks for the first layout below an axis, which *asked becomes, and counts all that are refused with it by the axes above. */
+static int probe(struct walk *w, int depth, struct ss_asked *asked, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    struct ss_asked first = *asked;
     struct ss_job job;
     memset(w->at + depth, 0, (size_t)(c->naxes - depth));
-    int rc = ss_find_set(c, w->at, depth, c->naxes, &first, err);
-    SS_THEN(rc, ask(w, &first, &job, err));
+    int rc = ss_find_set(c, w->at, depth, c->naxes, asked, err);
+    SS_THEN(rc, ask(w, asked, &job, err));
     if (rc || w->cut < 0)
         return rc;
     if (w->cut <= depth)
@@ -210,23 +209,23 @@ static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, st
 
 /* Visits all values of the axis `depth` and of the axes below it. Once a micro batch is refused because it splits the batch, which is asked before
  * anything that reads micro batches, others that split it are refused without being asked. */
-static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_find_costs *costs,
+static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_find_costs *costs,
                  struct ss_error *err)
 {
     struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     int one = depth == w->axis && w->micro >= 0, from = one ? w->micro : 0, out = 0, rc = SS_OK;
     int to = one ? from + 1 : depth < c->naxes ? c->axes[depth].n : 0;
-    if (w->all ? depth == w->outer : one && from > 0) /* as if the axis began with its first value */
+    if (w->all && depth == w->outer) {
         rc = probe(w, depth, asked, err);
-    if (rc || w->cut >= 0)
-        return rc;
-    if (w->all && depth == w->outer)
-        return add_slices(w, err);
+        return rc || w->cut >= 0 ? rc : add_slices(w, err);
+    }
     if (depth == c->naxes)
         return end_walk(w, asked, costs, err);
-    if (w->limit.most_s > 0 && c->axes[depth].kind == SS_FIND_RECOMPUTE && depth + 2 >= c->naxes) {
-        rc = probe(w, depth, asked, err);
-        if (!rc && w->cut < 0)
+    int above = w->limit.most_s > 0 && c->axes[depth].kind == SS_FIND_RECOMPUTE && depth + 2 >= c->naxes;
+    if (above || (one && from > 0)) { /* as if the axis began with its first value */
+        struct ss_asked first = *asked;
+        rc = probe(w, depth, &first, err);
+        if (above && !rc && w->cut < 0)
             rc = leave_out(w, depth, asked, costs, &out, err);
         if (rc || w->cut >= 0 || out)
             return rc;
@@ -320,12 +319,9 @@ static uint64_t home_of(void *ctx, int item)
 
 /* ---- what becomes of them ---- */
 
-static int keep_leaf(struct all *all, int cluster, const struct record *r, struct ss_error *err)
+static void keep_leaf(struct all *all, int cluster, const struct record *r)
 {
     struct ss_find_space *s = all->space;
-    if (ss_grow(&s->leaves, &s->cap_leaves, s->nleaves + 1, sizeof *s->leaves) ||
-        (all->costs && ss_grow(&s->bounds, &all->cap_bounds, s->nleaves + 1, sizeof *s->bounds)))
-        return ss_nomem(err);
     struct ss_find_leaf *leaf = &s->leaves[s->nleaves];
     memset(leaf, 0, sizeof *leaf);
     leaf->cluster = cluster;
@@ -334,7 +330,6 @@ static int keep_leaf(struct all *all, int cluster, const struct record *r, struc
     if (all->costs)
         s->bounds[s->nleaves] = r->is.bounds;
     s->nleaves++;
-    return SS_OK;
 }
 
 /* Takes the refusals of slices of one prefix, and their layouts in the order of the walk: in that of `axes` axes, and of one slice
@@ -358,8 +353,8 @@ static int take_slices(struct all *all, const struct slice *slice, struct answer
             break;
         const struct record *first = &answers[from]->record[next[from]], *r = first;
         const struct record *end = &answers[from]->record[answers[from]->n];
-        for (; !rc && r < end && r->legal && !memcmp(r->at, first->at, (size_t)axes); r++)
-            rc = keep_leaf(all, slice->cluster, r, err);
+        for (; r < end && r->legal && !memcmp(r->at, first->at, (size_t)axes); r++)
+            keep_leaf(all, slice->cluster, r);
         next[from] += (int)(r - first);
     }
     return rc;
@@ -387,13 +382,22 @@ static void count_left_out(struct ss_find_space *s, int cluster, const struct an
 
 static int take_answers(struct all *all, struct answer *const *answers, struct ss_error *err)
 {
+    struct ss_find_space *s = all->space;
+    struct walk w = {.cluster = -1};
+    size_t kept = s->nleaves;
     int rc = SS_OK;
+    for (size_t i = 0; i < all->nslices; i++)
+        kept += (size_t)answers[i]->n;
+    if (ss_grow(&s->leaves, &s->cap_leaves, kept, sizeof *s->leaves) ||
+        (all->costs && ss_grow(&s->bounds, &all->cap_bounds, kept, sizeof *s->bounds)))
+        return ss_nomem(err);
     for (size_t i = 0, n; i < all->nslices && !rc; i += n) {
         const struct slice *slice = &all->slice[i];
-        const struct walk w = begin(all->space, slice->cluster, slice->micro);
+        if (w.cluster != slice->cluster)
+            w = begin(s, slice->cluster, slice->micro);
         for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++) {
-            count(&all->space->counts, answers[i + n]);
-            count_left_out(all->space, slice->cluster, answers[i + n]);
+            count(&s->counts, answers[i + n]);
+            count_left_out(s, slice->cluster, answers[i + n]);
         }
         rc = take_slices(all, slice, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
     }
@@ -448,8 +452,9 @@ static int walk_all(struct all *all, const struct ss_find_options *o, struct ss_
     pool.workers.journal = NULL;
     for (int i = 0; i < s->nclusters && !rc; i++) {
         struct walk w = begin(s, i, -1);
+        struct ss_asked asked = s->clusters[i].asked;
         w.all = all;
-        rc = visit(&w, 0, &s->clusters[i].asked, NULL, err);
+        rc = visit(&w, 0, &asked, NULL, err);
         s->counts.here += w.asked;
         s->counts.asked += w.asked;
     }
