@@ -33,7 +33,7 @@ CASES = (  # words, what its progress says, whether it has colours
     (["sweep", *JOB, "--vary", "tp=1,2", "--vary", "mbs=1,2"], r"predicting: +\d+ %", True),
     (["search", *SMALL, "--unconfirmed"], r"searching: +\d+ %", True),
     (["capacity", *JOB, "--tokens", "1B", "--layout", "given", "--nodes", "1..2"], r"planning: +\d+ %", True),
-    (["validate", "rows.csv"], r" 1 of 2 ", False),
+    (["validate", "rows.csv"], r"validating: +\d+ %", False),
     (["calibrate", "--platform", "h800", "--rows", "rows.csv", "--prop", "ss.gemm.efficiency.bf16"], r"\d evaluations", False),
 )
 END = b"\x04"  # no command writes it
