@@ -31,6 +31,22 @@ static const char *behind(const char *line, const char *mark)
     return at + n;
 }
 
+void ss_batch_unread(const char *text, const char *file, struct ss_notes *notes)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    int number = 1;
+
+    for (const char *line = text; line; number++, line = strchr(line, '\n'), line += line != NULL)
+        for (size_t k = 0; k < SS_ARRAY_LEN(kinds); k++)
+            if (behind(line, kinds[k].mark)) {
+                ss_note(notes,
+                        "%.100s:%d: what %s asks for is not read here: --launch %.100s runs the script and "
+                        "reads it",
+                        name, number, kinds[k].mark, name);
+                return;
+            }
+}
+
 /* The words of the lines of one kind. A quote that is not closed ends with its line. *late: the first line behind the first command, which does not count; 0:
  * there is none. */
 static int read_words(const char *text, size_t kind, struct ss_words *out, int *late, struct ss_error *err)

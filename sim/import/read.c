@@ -108,6 +108,8 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
     SS_TRY(ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err));
     words.file = strdup(path);
     int rc = words.file ? import_text(to, &words, text, len, over, depth + 1, err) : ss_nomem(err);
+    if (!rc && !ss_import_is_configuration(text, len))
+        ss_batch_unread(text, path, &to->request->notes);
     free(text);
     return rc;
 }

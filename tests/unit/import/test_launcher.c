@@ -443,3 +443,24 @@ TEST(user)
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
         check(&rows[i], "h100", 2);
 }
+
+/* A file whose text is taken for flags: what it asks its scheduler for is told, by its first such line. */
+TEST(unread)
+{
+    static const char *const rows[][2] = {
+        {"#!/bin/bash\n\n#SBATCH -N 2\n#SBATCH --gres=gpu:8\nsrun python x.py\n",
+         "run.sh:3: what #SBATCH asks for is not read"},
+        {"#PBS -l select=2\n", "run.sh:1: what #PBS"},
+        {"# flux: -N 2\n", "run.sh:1: what flux:"},
+        {"# of Slurm: #SBATCH -N 2\n#SBATCHES\n--tp 2", NULL},
+        {"", NULL},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_notes notes = {0};
+        ss_batch_unread(rows[i][0], "jobs/run.sh", &notes);
+        CU_ASSERT_EQUAL(notes.n, rows[i][1] != NULL);
+        CU_ASSERT_EQUAL(rows[i][1] && has_note(&notes, rows[i][1]), rows[i][1] != NULL);
+        ss_notes_free(&notes);
+    }
+}

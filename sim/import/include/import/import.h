@@ -170,6 +170,8 @@ struct ss_batch {
     int slurm;              /* 1: it has lines of Slurm */
     char resource[16];      /* nodes of Grid Engine by their kind, "rt_AF"; "": none */
 };
+/* Notes the first line of a file for a scheduler ("#SBATCH"), where flags are taken from its text and nothing runs it. */
+void ss_batch_unread(const char *text, const char *file, struct ss_notes *notes);
 /* Reads the lines of a script that a scheduler reads, and notes those that ask for other cards. What the user says in `cluster` beats them. Errors:
  * SS_ERR_INPUT (a misspelt option or resource), SS_ERR_NOMEM. */
 int ss_launch_batch(const char *text, const char *script, const struct ss_cluster *cluster,
