@@ -100,9 +100,12 @@ int ss_prop_find(const char *id, int owners)
     const size_t length = strlen(id);
     int first = owners & SS_OF_PLATFORM ? 0 : SS_PROP_PLATFORM_COUNT;
     int end = owners & SS_OF_STACK ? SS_PROP_COUNT : SS_PROP_PLATFORM_COUNT;
-    for (int i = first; i < end; i++)
-        if (lengths[i] == length && (props[i].owner & owners) != 0 && memcmp(props[i].id, id, length) == 0)
-            return i;
+    for (const unsigned char *l = lengths + first;
+         (l = memchr(l, (int)length, (size_t)(lengths + end - l))) != NULL; l++) {
+        const struct ss_prop *prop = &props[l - lengths];
+        if ((prop->owner & owners) != 0 && strcmp(prop->id, id) == 0)
+            return (int)(l - lengths);
+    }
     return -1;
 }
 
