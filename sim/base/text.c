@@ -246,13 +246,16 @@ static void pass(struct cleaner *c, bool last)
 static ssize_t cleaner_write(void *cookie, const char *data, size_t n)
 {
     struct cleaner *c = cookie;
-    for (size_t i = 0; i < n; i++)
-        if (c->n || (unsigned char)data[i] < ' ' || (unsigned char)data[i] >= 0x7f) {
+    for (size_t i = 0, plain; i < n; i += plain ? plain : 1) {
+        for (plain = 0; !c->n && i + plain < n && data[i + plain] >= ' ' && data[i + plain] < 0x7f; plain++)
+            ;
+        if (plain) {
+            put(c, data + i, plain);
+        } else {
             c->held[c->n++] = data[i] ? data[i] : '\x7f';
             pass(c, false);
-        } else {
-            put(c, data + i, 1);
         }
+    }
     if (c->lost)
         errno = ENOMEM;
     return c->lost || fflush(c->under) || ferror(c->under) ? 0 : (ssize_t)n;
