@@ -130,20 +130,19 @@ static int keep(struct walk *w, const struct ss_asked *asked, struct ss_job *job
 
 /* ---- the walk ---- */
 
-/* Asks for the layout of `asked`. Where it is refused sets w->cut. */
+/* Asks for the layout of `asked`. Where it is refused sets w->cut, and of w->why the code and the flags. */
 static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    memset(&w->why, 0, sizeof w->why);
     w->asked++;
-    int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
-                                   job, &w->why);
+    int rc = ss_input_cache_ask(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, job,
+                                w->why.flags);
+    w->why.code = rc;
     w->cut = rc ? ss_find_reach(c, w->why.flags) + 1 : -1;
     if (!rc || ss_status_refuses(rc))
         return SS_OK;
-    if (err)
-        *err = w->why;
-    return rc;
+    return ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
+                                 job, err);
 }
 
 /* Asks for the first layout below an axis, which *asked becomes, and counts all that are refused with it by the axes above. */
@@ -420,12 +419,13 @@ static int count_refusals(struct all *all, struct ss_error *err)
     for (size_t i = 0; i < all->nrefusals && !rc; i++) {
         const struct refusal *r = &all->refusal[i];
         const struct ss_find_cluster *c = &all->space->clusters[r->cluster];
-        struct walk w = {.space = all->space, .cluster = r->cluster};
         struct ss_asked asked = c->asked;
+        struct ss_error why;
         struct ss_job job;
         rc = ss_find_set(c, r->first.at, 0, c->naxes, &asked, err);
-        SS_THEN(rc, ask(&w, &asked, &job, err));
-        SS_THEN(rc, ss_find_refuse(all->space, r->cluster, &w.why, r->first.is.refused.n, err));
+        if (!rc && ss_input_cache_finish(all->space->loaded, &asked, c->stack, c->world_size,
+                                         c->gpus_per_node, NULL, &job, &why))
+            rc = ss_find_refuse(all->space, r->cluster, &why, r->first.is.refused.n, err);
     }
     return rc;
 }

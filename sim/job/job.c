@@ -186,6 +186,8 @@ int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
     char text[512];
     va_list args;
 
+    if (!f->err)
+        return SS_ERR_CONFIG;
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
@@ -197,8 +199,9 @@ int ss_job_refuse(struct ss_finish *f, const char *fmt, ...)
 
 void ss_job_blame(struct ss_finish *f, const char *flags)
 {
-    if (f->err)
-        ss_copy(f->err->flags, sizeof f->err->flags, flags);
+    char *blamed = f->err ? f->err->flags : f->blamed;
+    if (blamed)
+        ss_copy(blamed, SS_BLAMED, flags);
     ss_request_locate(f->request, flags, f->err);
 }
 

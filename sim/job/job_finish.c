@@ -290,17 +290,27 @@ int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, co
     return rc;
 }
 
+static int finish(struct ss_finish f, struct ss_input_cache *l, int world_size, int gpus_per_node)
+{
+    f.inputs = l;
+    f.world_size = world_size;
+    f.gpus_per_node = gpus_per_node;
+    return ss_job_complete(&f);
+}
+
 int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked,
                           const struct ss_stack *stack, int world_size, int gpus_per_node,
                           struct ss_files *files, struct ss_job *job, struct ss_error *err)
 {
-    struct ss_finish f = {.asked = asked,
-                          .job = job,
-                          .inputs = l,
-                          .stack = stack,
-                          .world_size = world_size,
-                          .gpus_per_node = gpus_per_node,
-                          .err = err};
-    int rc = ss_job_complete(&f);
+    const struct ss_finish f = {.asked = asked, .job = job, .stack = stack, .err = err};
+    int rc = finish(f, l, world_size, gpus_per_node);
     return rc ? rc : ss_input_cache_note(job, files, err);
+}
+
+int ss_input_cache_ask(struct ss_input_cache *l, const struct ss_asked *asked, const struct ss_stack *stack,
+                       int world_size, int gpus_per_node, struct ss_job *job, char *blamed)
+{
+    const struct ss_finish f = {.asked = asked, .job = job, .stack = stack, .blamed = blamed};
+    blamed[0] = '\0';
+    return finish(f, l, world_size, gpus_per_node);
 }

@@ -10,6 +10,8 @@
 
 #include "stepsim/job.h"
 
+#define SS_BLAMED sizeof(((struct ss_error *)0)->flags) /* bytes of the flags that a refusal comes from */
+
 /* Layers by letters, as --hybrid-layer-pattern and --mtp-hybrid-override-pattern have them; "": not given. */
 struct ss_hybrid {
     char layers[1200], prediction[SS_LAYER_RULE_MAX + 1];

@@ -47,6 +47,10 @@ int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, c
 int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked,
                           const struct ss_stack *stack, int world_size, int gpus_per_node,
                           struct ss_files *files, struct ss_job *job, struct ss_error *err);
+/* As ss_input_cache_finish, but of an error tells only its flags, in blamed[SS_BLAMED]: its texts would take longer than what finds
+ * that a job is refused. */
+int ss_input_cache_ask(struct ss_input_cache *l, const struct ss_asked *asked, const struct ss_stack *stack,
+                       int world_size, int gpus_per_node, struct ss_job *job, char *blamed);
 /* Puts --nodes, and below a whole node --gpus-per-node, in place of a request's --gpus, as ss_scenario_build understands --gpus; the
  * rest as in ss_input_cache_find. Errors: as there; SS_ERR_CONFIG: no whole nodes. */
 int ss_request_count_nodes(struct ss_input_cache *inputs, struct ss_request *r, ss_route_asker asker,

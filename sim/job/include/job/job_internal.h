@@ -75,6 +75,7 @@ struct ss_finish {
     int world_size, gpus_per_node;
     struct ss_notes *notes;
     struct ss_error *err;
+    char *blamed; /* [SS_BLAMED]; gets the flags of a refusal where err is NULL; may be NULL */
 };
 /* Makes *f->job of *f->asked; of no use if this fails. */
 int ss_job_complete(struct ss_finish *f);
