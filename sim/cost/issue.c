@@ -131,10 +131,10 @@ double ss_chunk_layers_seconds(const struct ss_rank_cost *cost, int k, int phase
     return sum;
 }
 
-int ss_rank_layers(const struct ss_rank_cost *cost, struct ss_layer_seconds *out, int most)
+int ss_rank_layers(const struct ss_rank_cost *cost, int beside, struct ss_layer_seconds *out, int n, int most)
 {
     const struct ss_layer_set *set = cost->set;
-    int n = 0;
+    const int had = n;
     for (int i = 0; i < set->nparts; i++) {
         const struct ss_layer_part *part = &set->part[i];
         const double *f = part->cost.forward,
@@ -143,11 +143,12 @@ int ss_rank_layers(const struct ss_rank_cost *cost, struct ss_layer_seconds *out
         int k = 0;
         for (int p = 0; p < 3; p++)
             kernels += parts[p][SS_LABEL_COMPUTE] + parts[p][SS_LABEL_RECOMPUTE];
-        const struct ss_layer_seconds s = {part->kind, part->seconds[SS_PHASE_F] + part->seconds[SS_PHASE_B],
-                                           (1 + set->slower) * kernels};
+        struct ss_layer_seconds s = {part->kind, part->seconds[SS_PHASE_F] + part->seconds[SS_PHASE_B],
+                                     (1 + set->slower) * kernels};
+        s.all = beside ? s.kernels : s.all;
         while (k < n && out[k].kind != s.kind)
             k++;
-        if (part->ops->where != SS_WHERE_TRANSFORMER || k == most)
+        if (k < had || k == most)
             continue;
         if (k == n || s.all < out[k].all)
             out[k] = s;
@@ -156,18 +157,35 @@ int ss_rank_layers(const struct ss_rank_cost *cost, struct ss_layer_seconds *out
     return n;
 }
 
+/* The layers of n kinds, by which others are summed up. */
+struct known {
+    const struct ss_layer_seconds *layers;
+    int n, aligned;
+};
+
+static double seconds_of(const struct known *known, int kind)
+{
+    for (int k = 0; k < known->n; k++)
+        if (known->layers[k].kind == kind)
+            return known->aligned ? known->layers[k].all : known->layers[k].kernels;
+    return 0;
+}
+
 double ss_layers_seconds(const struct ss_layer_seconds *layers, int n, const struct ss_job *job,
                          const struct ss_stage_place *place, int aligned)
 {
+    const struct known known = {layers, n, aligned};
     const struct ss_layer_kinds kinds = ss_layer_kinds_of(job);
-    double sum = 0;
-    for (int i = 0; i < place->nlayers; i++) {
-        int kind = ss_layer_kind_at(&kinds, place->first_layer + i);
-        for (int k = 0; k < n; k++)
-            if (layers[k].kind == kind)
-                sum += aligned ? layers[k].all : layers[k].kernels;
-    }
-    return sum;
+    double sum = place->has_embedding ? seconds_of(&known, SS_LAYER_EMBEDDING) : 0;
+    for (int i = 0; i < place->nlayers; i++)
+        sum += seconds_of(&known, ss_layer_kind_at(&kinds, place->first_layer + i));
+    if (!place->has_loss)
+        return sum;
+    double depth = seconds_of(&known, SS_LAYER_MTP_EMBEDDING) + seconds_of(&known, SS_LAYER_MTP) +
+                   seconds_of(&known, SS_LAYER_MTP_LOSS);
+    for (int i = 0; i < ss_layer_mtp_layers(&job->model); i++)
+        depth += seconds_of(&known, ss_layer_mtp_kind_in(&job->model, job->seq_length, i));
+    return sum + job->model.mtp_num_layers * depth + seconds_of(&known, SS_LAYER_LOSS);
 }
 
 int ss_rank_issues(const struct ss_rank_cost *cost)

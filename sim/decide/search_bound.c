@@ -24,6 +24,9 @@
 #define BESIDE_LAYERS (1u << SS_FIND_PP | 1u << SS_FIND_VP | 1u << SS_FIND_SCHEDULE)
 #define BESIDE_STATES (1u << SS_FIND_MBS | 1u << SS_FIND_RECOMPUTE)
 
+/* What is shared, told apart in keys. */
+enum { OF_LAYERS = 2, OF_STATES, OF_SEQUENCES };
+
 /* ---- bounds that layouts share ---- */
 
 struct ss_find_costs {
@@ -104,33 +107,56 @@ static int keep_layers(const struct ss_find_cluster *c, const struct ss_find_lea
     int is_new, i;
     if (!layers.kinds)
         return SS_OK;
-    SS_TRY(entry_at(shared, key_without(BESIDE_LAYERS, 2, c, leaf), &is_new, &i));
+    SS_TRY(entry_at(shared, key_without(BESIDE_LAYERS, OF_LAYERS, c, leaf), &is_new, &i));
     struct ss_layer_bounds *kept = &shared->entry[i].least.layers;
     if (is_new || layers.kinds > kept->kinds ||
         (layers.kinds == kept->kinds && layers.microbatches < kept->microbatches))
         *kept = layers;
+    SS_TRY(
+        entry_at(shared, key_without(BESIDE_LAYERS | 1u << SS_FIND_MBS, OF_SEQUENCES, c, leaf), &is_new, &i));
+    kept = &shared->entry[i].least.layers;
+    if (is_new || layers.micro_batch > kept->micro_batch)
+        *kept = layers;
     return SS_OK;
 }
 
-/* Finds what the layers of a leaf take alone, s, by those of leaves with other stages or its own; 0: not known. Error: SS_ERR_NOMEM. */
+/* Returns what the layers of a leaf take at least, s, by those of another micro batch; 0: not known. */
+static double scale_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                           const struct ss_job *job, int microbatches, const struct ss_find_costs *shared)
+{
+    double work;
+    int i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS | 1u << SS_FIND_MBS, OF_SEQUENCES, c, leaf));
+    if (i < 0)
+        return 0;
+    struct ss_layer_bounds layers = shared->entry[i].least.layers;
+    layers.microbatches = 0; /* the margin has what they differ in */
+    return ss_plan_bounds_by_layers(&layers, job, c->stack, c->platform, microbatches, &work) *
+           (1 - SS_FIND_TILES) * job->micro_batch / layers.micro_batch;
+}
+
+/* Finds what the layers of a leaf take alone, s, and of the mean rank, by those of leaves with other stages or its own, or of another micro
+ * batch where that is more than `most`; 0: not known. Error: SS_ERR_NOMEM. */
 static int find_by_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
-                          const struct ss_job *job, int microbatches, struct ss_find_costs *shared,
-                          double *out)
+                          const struct ss_job *job, int microbatches, double most,
+                          struct ss_find_costs *shared, double *out, double *work)
 {
     struct ss_plan_bounds first;
-    *out = 0;
+    *out = *work = 0;
     if (!ss_plan_bounds_is_megatrons(job) || !ss_plan_bounds_has_layers(job, c->stack, c->platform))
         return SS_OK;
-    int i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS, 2, c, leaf)), rc = SS_OK;
+    int i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS, OF_LAYERS, c, leaf)), rc = SS_OK;
+    if (i < 0 && most > 0 && (*out = scale_layers(c, leaf, job, microbatches, shared)) > most)
+        return SS_OK;
     if (i < 0) {
         rc = ss_plan_bounds_find(job, c->stack, c->platform, -1, shared->cache, &first, NULL);
         rc = rc ? rc : keep_layers(c, leaf, first.layers, shared);
-        i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS, 2, c, leaf));
+        i = ss_map_get(&shared->at, key_without(BESIDE_LAYERS, OF_LAYERS, c, leaf));
     }
     if (i >= 0)
         *out = ss_plan_bounds_by_layers(&shared->entry[i].least.layers, job, c->stack, c->platform,
-                                        microbatches) *
+                                        microbatches, work) *
                (1 - ROUNDING);
+    *work *= 1 - ROUNDING;
     return rc == SS_ERR_NOMEM ? rc : SS_OK;
 }
 
@@ -148,7 +174,7 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
              : found               ? SS_OK
                                    : keep_layers(c, leaf, shared->entry[i].least.layers, shared);
         if (!found && shared->entry[i].least.states > ss_platform_card(c->platform)->device_memory &&
-            ss_map_put(&shared->large, key_without(BESIDE_STATES, 3, c, leaf), 1) < 0)
+            ss_map_put(&shared->large, key_without(BESIDE_STATES, OF_STATES, c, leaf), 1) < 0)
             rc = SS_ERR_NOMEM;
     }
     *out = !rc && shared->entry[i].known ? i : -1;
@@ -173,21 +199,6 @@ static int find_flight(const struct ss_job *job, int microbatches, struct ss_fin
 }
 
 /* ---- all leaves ---- */
-
-/* Returns whether a job of so many bytes may not fit, as far as jobs like it are off. */
-static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, int hybrid,
-                     const struct ss_bands *bands, struct ss_cache *cache, double bytes)
-{
-    const struct ss_card *card = ss_platform_card(c->platform);
-    const struct ss_band_job like = {.card = card->name,
-                                     .family = c->stack->family,
-                                     .experts = job->model.num_experts,
-                                     .hybrid = hybrid,
-                                     .unmodelled = job->unmodelled};
-    struct ss_band time, memory;
-    ss_bands_find_kept(cache, bands, &like, &time, &memory);
-    return bytes * (1 + memory.high_pct / 100) > card->device_memory;
-}
 
 /* Sets the bounds of a leaf with block recompute: the time with the fewest layers with which it may surely
  * fit, and the memory with the most. */
@@ -242,7 +253,7 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
     out->decided = shared->known && ss_find_known_decided(shared->known, leaf->walk, out->set);
     if (out->decided)
         return SS_OK;
-    if (fits && ss_map_get(&shared->large, key_without(BESIDE_STATES, 3, c, leaf)) >= 0) {
+    if (fits && ss_map_get(&shared->large, key_without(BESIDE_STATES, OF_STATES, c, leaf)) >= 0) {
         out->seconds = out->work = out->bytes = out->least_bytes = INFINITY;
         return SS_OK;
     }
@@ -251,11 +262,12 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
         rc = find_flight(job, microbatches, shared, &flight);
     if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
         return bound_block(c, leaf, job, &flight, shared, out);
-    double least = 0;
+    double least = 0, work = 0;
     if (!rc && !isinf(most))
-        rc = find_by_layers(c, leaf, job, microbatches, shared, &least);
+        rc = find_by_layers(c, leaf, job, microbatches, most, shared, &least, &work);
     if (least > most) {
         out->seconds = least;
+        out->work = work;
         return SS_OK;
     }
     SS_THEN(rc, find_shared(c, leaf, job, shared, &e));
@@ -264,8 +276,8 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
         out->floor = out->seconds;
         out->work = microbatches * shared->entry[e].least.all / job->pp;
         out->loose = shared->entry[e].least.loose;
-        out->unsure =
-            is_unsure(c, job, traits_of(c, job, shared)->hybrid, shared->bands, shared->cache, out->bytes);
+        out->unsure = ss_find_is_unsure(c, job, traits_of(c, job, shared)->hybrid, shared->bands,
+                                        shared->cache, out->bytes);
     }
     return rc;
 }
@@ -293,80 +305,6 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     for (size_t i = 0; !rc && i < RUN && first + i < s->nleaves; i++)
         rc = bound_leaf(s, &s->leaves[first + i], shared, &out[i]);
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
-}
-
-int ss_find_bound_scenario(const struct ss_scenario *s, struct ss_cache *cache, struct ss_find_bounds *out)
-{
-    struct ss_plan_bounds least;
-    struct ss_find_flight flight = {0};
-    int rc = ss_plan_bounds_find(s->job, s->stack, s->platform, 1, cache, &least, NULL);
-    memset(out, 0, sizeof *out);
-    if (!rc)
-        ss_find_bounds_set(&least, &flight, s->job, s->stack, ss_job_microbatches(s->job, s->world_size),
-                           out);
-    return rc == SS_ERR_NOMEM ? rc : SS_OK;
-}
-
-static int bound_exactly(const struct ss_find_cluster *c, struct ss_job *job, struct ss_cache *cache,
-                         struct ss_find_bounds *out)
-{
-    const struct ss_scenario s = {
-        .job = job, .stack = c->stack, .platform = c->platform, .world_size = c->world_size};
-    return ss_find_bound_scenario(&s, cache, out);
-}
-
-/* Sets the bounds of a leaf with so many recomputed layers. */
-static int bound_at(const struct ss_find_space *s, struct ss_find_leaf *leaf, int layers,
-                    struct ss_cache *cache, struct ss_find_bounds *out, struct ss_error *err)
-{
-    struct ss_job job;
-    leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)layers;
-    int rc = ss_find_job(s, leaf, &job, err);
-    SS_THEN(rc, bound_exactly(&s->clusters[leaf->cluster], &job, cache, out));
-    out->unsure = out->bytes > s->clusters[leaf->cluster].room;
-    return rc;
-}
-
-int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most, double most_s,
-                           struct ss_cache *cache, struct ss_error *err)
-{
-    struct ss_find_bounds b = {0};
-    int low = leaf->at[SS_FIND_BLOCK_LAYERS], n = low, rc = SS_OK, step = 1;
-    for (;; step *= 2) { /* bounds are near, so the first steps are small */
-        rc = bound_at(s, leaf, n, cache, &b, err);
-        if (rc || !b.unsure || n >= most || b.seconds >= most_s)
-            break;
-        low = n + 1;
-        n = n + step < most ? n + step : most;
-    }
-    low = b.unsure && b.seconds >= most_s ? n : low; /* more layers take longer */
-    for (int high = n; !rc && low < high; n = low) {
-        rc = bound_at(s, leaf, (low + high) / 2, cache, &b, err);
-        high = b.unsure ? high : (low + high) / 2;
-        low = b.unsure ? (low + high) / 2 + 1 : low;
-    }
-    if (!rc && leaf->at[SS_FIND_BLOCK_LAYERS] != n)
-        rc = bound_at(s, leaf, n, cache, &b, err);
-    leaf->seconds = fmax(leaf->seconds, rc ? 0 : b.seconds);
-    return rc;
-}
-
-int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, double most_s,
-                    const struct ss_bands *bands, struct ss_cache *cache, struct ss_error *err)
-{
-    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    struct ss_find_bounds bounds;
-    struct ss_job job;
-    int rc = ss_find_job(s, leaf, &job, err);
-    if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
-        return ss_find_tighten_layers(s, leaf, ss_find_block_most(c, leaf, &job), most_s, cache, err);
-    SS_THEN(rc, bound_exactly(c, &job, cache, &bounds));
-    if (rc)
-        return rc;
-    leaf->seconds = fmax(leaf->seconds, bounds.seconds);
-    leaf->bytes = fmax(leaf->bytes, bounds.bytes);
-    leaf->unsure |= is_unsure(c, &job, ss_layer_any_other(&job.model), bands, cache, leaf->bytes);
-    return SS_OK;
 }
 
 int ss_find_costs_open(const struct ss_find_space *s, const struct ss_find_options *o,

@@ -5,14 +5,14 @@
 
 /* Share of the time or memory of a layout that another recompute may save beside what it is for, by which collectives run beside. */
 #define HIDDEN 0.02
-/* Share of the work of a sequence that another micro batch than the largest may save, by the tiles of its kernels. */
-#define TILES 0.2
+/* Sequences of a micro batch with which kernels are as good as with any, but for SS_FIND_TILES. */
+#define MANY 32
 
-/* Finds what layouts take at least that share the values of a leaf up to an axis. costs NULL: legal ones are counted alone. Times alone are
- * found of layouts that surely take longer than `most`, s. */
+/* Finds what layouts take at least that share the values of a leaf up to an axis; *first, which may be NULL, is the job of the first of
+ * them. costs NULL: legal ones are counted alone. Times alone are found of layouts that surely take longer than `most`, s. */
 static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *leaf, int axis,
-                      const struct ss_asked *asked, struct ss_find_costs *costs, double most,
-                      struct ss_find_least *out, struct ss_error *err)
+                      const struct ss_asked *asked, const struct ss_job *first, struct ss_find_costs *costs,
+                      double most, struct ss_find_least *out, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     const int n = axis + 1 < c->naxes ? c->axes[axis + 1].n : 1;
@@ -29,8 +29,12 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
         at.at[axis + 1] = (unsigned char)i;
         if (axis + 1 < c->naxes)
             SS_TRY(ss_find_set(c, at.at, axis + 1, axis + 2, &one, err));
-        int rc = ss_input_cache_finish(s->loaded, &one, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
+        int rc = SS_OK, known = first && !i;
+        if (!known)
+            rc = ss_input_cache_finish(s->loaded, &one, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
                                        &out->why);
+        else if (costs)
+            job = *first;
         if (rc) {
             memcpy(out->refused, at.at, sizeof out->refused);
             if (ss_status_refuses(rc))
@@ -73,10 +77,11 @@ static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit,
         a++;
     if (a->kind > SS_FIND_MBS)
         return SS_OK;
-    SS_TRY(find_least(s, &leaf, axis, asked, NULL, INFINITY, &least, err));
+    SS_TRY(find_least(s, &leaf, axis, asked, NULL, NULL, INFINITY, &least, err));
     for (int i = 0; i < a->n && least.legal; i++) {
         const int rank = atoi(a->value[i]);
-        if (rank <= most || ss_find_splits_batch(c, (int)(a - c->axes), i, asked))
+        int better = most < MANY ? rank > most : rank >= MANY && rank < most;
+        if (!better || ss_find_splits_batch(c, (int)(a - c->axes), i, asked))
             continue;
         most = rank;
         leaf.at[a - c->axes] = (unsigned char)i;
@@ -84,14 +89,15 @@ static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit,
     if (!most)
         return SS_OK;
     SS_TRY(ss_find_set(c, leaf.at, (int)(a - c->axes), (int)(a - c->axes) + 1, &largest, err));
-    SS_TRY(find_least(s, &leaf, axis, &largest, costs, INFINITY, &least, err));
-    limit->slow = least.legal && least.work * (1 - TILES) >= limit->most_s;
+    SS_TRY(find_least(s, &leaf, axis, &largest, NULL, costs, 0, &least, err));
+    limit->slow = least.legal && least.work * (1 - SS_FIND_TILES) >= limit->most_s;
     return SS_OK;
 }
 
 int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit,
                       const struct ss_find_leaf *leaf, int axis, const struct ss_asked *asked,
-                      struct ss_find_costs *costs, struct ss_find_least *out, struct ss_error *err)
+                      const struct ss_job *first, struct ss_find_costs *costs, struct ss_find_least *out,
+                      struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     const struct ss_find_axis *a = &c->axes[axis];
@@ -104,14 +110,15 @@ int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit
         if (limit->slow < 0)
             SS_TRY(find_slow(s, limit, at, axis, asked, costs, err));
         int slow = limit->slow > 0;
-        SS_TRY(find_least(s, &at, axis, asked, slow ? NULL : costs, limit->most_s / (1 - HIDDEN), out, err));
+        SS_TRY(find_least(s, &at, axis, asked, none ? NULL : first, slow ? NULL : costs,
+                          limit->most_s / (1 - HIDDEN), out, err));
         if (out->legal && (slow || out->seconds * (1 - HIDDEN) >= limit->most_s))
             out->left_out = SS_FIND_TOO_SLOW;
     }
     at.at[axis] = (unsigned char)full;
     if (out->left_out || full < 0)
         return SS_OK;
-    SS_TRY(find_least(s, &at, axis, asked, costs, INFINITY, out, err));
+    SS_TRY(find_least(s, &at, axis, asked, NULL, costs, INFINITY, out, err));
     if (out->legal && out->bytes * (1 - HIDDEN) > ss_platform_card(c->platform)->device_memory)
         out->left_out = SS_FIND_TOO_LARGE;
     return SS_OK;

@@ -145,14 +145,13 @@ static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job,
                                  job, err);
 }
 
-/* Asks for the first layout below an axis, which *asked becomes, and counts all that are refused with it by the axes above. */
-static int probe(struct walk *w, int depth, struct ss_asked *asked, struct ss_error *err)
+/* Asks for the first layout below an axis, which *asked and *job become, and counts all that are refused with it by the axes above. */
+static int probe(struct walk *w, int depth, struct ss_asked *asked, struct ss_job *job, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    struct ss_job job;
     memset(w->at + depth, 0, (size_t)(c->naxes - depth));
     int rc = ss_find_set(c, w->at, depth, c->naxes, asked, err);
-    SS_THEN(rc, ask(w, asked, &job, err));
+    SS_THEN(rc, ask(w, asked, job, err));
     if (rc || w->cut < 0)
         return rc;
     if (w->cut <= depth)
@@ -185,14 +184,14 @@ static int end_walk(struct walk *w, const struct ss_asked *asked, struct ss_find
 }
 
 /* Finds whether all layouts below the axis of recompute are left out, and counts them then. */
-static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, struct ss_find_costs *costs,
-                     int *out, struct ss_error *err)
+static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, const struct ss_job *first,
+                     struct ss_find_costs *costs, int *out, struct ss_error *err)
 {
     const int64_t values = w->space->clusters[w->cluster].axes[depth].n, all = w->below[depth + 1];
     struct ss_find_leaf leaf = {.cluster = w->cluster};
     struct ss_find_least least;
     memcpy(leaf.at, w->at, sizeof leaf.at);
-    SS_TRY(ss_find_leave_out(w->space, &w->limit, &leaf, depth, asked, costs, &least, err));
+    SS_TRY(ss_find_leave_out(w->space, &w->limit, &leaf, depth, asked, first, costs, &least, err));
     if (!(*out = least.left_out))
         return SS_OK;
     int64_t *counted = least.left_out == SS_FIND_TOO_SLOW ? &w->answer->too_slow : &w->answer->too_large;
@@ -214,8 +213,9 @@ static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_fi
     struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     int one = depth == w->axis && w->micro >= 0, from = one ? w->micro : 0, out = 0, rc = SS_OK;
     int to = one ? from + 1 : depth < c->naxes ? c->axes[depth].n : 0;
+    struct ss_job job;
     if (w->all && depth == w->outer) {
-        rc = probe(w, depth, asked, err);
+        rc = probe(w, depth, asked, &job, err);
         return rc || w->cut >= 0 ? rc : add_slices(w, err);
     }
     if (depth == c->naxes)
@@ -223,9 +223,9 @@ static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_fi
     int above = w->limit.most_s > 0 && c->axes[depth].kind == SS_FIND_RECOMPUTE && depth + 2 >= c->naxes;
     if (above || (one && from > 0)) { /* as if the axis began with its first value */
         struct ss_asked first = *asked;
-        rc = probe(w, depth, &first, err);
+        rc = probe(w, depth, &first, &job, err);
         if (above && !rc && w->cut < 0)
-            rc = leave_out(w, depth, asked, costs, &out, err);
+            rc = leave_out(w, depth, asked, &job, costs, &out, err);
         if (rc || w->cut >= 0 || out)
             return rc;
     }

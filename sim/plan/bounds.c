@@ -37,16 +37,16 @@ static int make_schedule(const struct ss_job *job, const struct ss_stack *stack,
     return rc;
 }
 
-/* Returns the pace of the ranks that wait for each other in every layer; no stage is faster. */
-static double pace_of(const struct ss_plan_builder *b)
+/* Returns the pace of the ranks that wait for each other in every layer, of one stage among `stages`; no stage is faster. */
+static double pace_of(const struct ss_plan_builder *b, int stages)
 {
     const struct ss_plan *plan = b->plan;
     const struct ss_gpu_spread spread = ss_pace_of(ss_platform_card(plan->platform), plan->job->spread,
                                                    ss_platform_gpus_per_node(plan->platform));
     if (plan->world_size == 1 || !ss_pace_differs(&spread))
         return 1;
-    int together = plan->schedule->stages == 1 ? plan->world_size
-                                               : plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
+    int together =
+        stages == 1 ? plan->world_size : plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
     return ss_pace_slowest_kept(b->options->cache, &spread, together);
 }
 
@@ -211,13 +211,25 @@ struct priced {
     struct ss_rank_cost cost; /* of a stage that is alike */
 };
 
-static void set_layers(const struct ss_plan *plan, int stage, const struct ss_rank_cost *cost,
-                       struct ss_layer_bounds *out)
+/* Adds the kinds of layers of the first stage, and those that the last one alone has, at the pace of one among several. */
+static void add_layers(const struct ss_plan_builder *b, const struct ss_rank_site *site,
+                       const struct ss_rank_cost *cost, struct ss_layer_bounds *out)
 {
-    if (stage || !ss_plan_bounds_has_layers(plan->job, plan->stack, plan->platform))
+    const struct ss_plan *plan = b->plan;
+    if ((site->stage > 0 && site->stage < plan->schedule->stages - 1) ||
+        !ss_plan_bounds_has_layers(plan->job, plan->stack, plan->platform))
         return;
+    struct ss_rank_site first = ss_plan_site(b, 0, 0);
+    first.pace = first.own_pace = site->pace;
     out->microbatches = plan->microbatches;
-    out->kinds = ss_rank_layers(cost, out->kind, SS_ARRAY_LEN(out->kind));
+    out->micro_batch = plan->job->micro_batch;
+    out->kinds = ss_rank_layers(cost, !ss_rank_site_equal(site, &first), out->kind, out->kinds,
+                                SS_ARRAY_LEN(out->kind));
+    const double faster = plan->schedule->stages == 1 ? pace_of(b, 2) / site->pace : 1;
+    for (int k = 0; k < out->kinds && faster < 1; k++) {
+        out->kind[k].all -= (1 - faster) * out->kind[k].kernels;
+        out->kind[k].kernels *= faster;
+    }
 }
 
 /* Finds the bounds of a stage. *before is the stage before it, and becomes this one; *out has the bounds of the stage before it, which hold
@@ -260,7 +272,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, i
         all->sent = least_sent(all->sent, &cost.chunks[k]);
     }
     if (!rc) {
-        set_layers(plan, stage, &cost, &all->layers);
+        add_layers(b, &site, &cost, &all->layers);
         out->issues = ss_rank_issues(&cost);
         out->exposed = exposed_of(&cost, plan->schedule->chunks);
         out->step = cost.optimizer_s + cost.gradients_s + plan->stack->fixed_iteration;
@@ -384,7 +396,7 @@ static int lies_like(const struct ss_plan_builder *b, int stage, const struct ss
 static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_bounds *out, struct ss_error *err)
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
-    double pace = pace_of(b);
+    double pace = pace_of(b, b->plan->schedule->stages);
     ss_plan_keep_layers(b);
     struct priced before = {.site = {.stage = -1}};
     const struct ss_rank_site second = ss_plan_site(b, middle * b->plan->ranks.stride[SS_AXIS_PP], middle);
@@ -431,13 +443,17 @@ static int find_stages(struct ss_plan_builder *b, int exact, struct ss_plan_boun
     return rc;
 }
 
-/* Finds the layers of the first stage alone. */
-static int find_first(struct ss_plan_builder *b, struct ss_plan_bounds *out, struct ss_error *err)
+/* Finds the layers of the first and of the last stage alone. */
+static int find_ends(struct ss_plan_builder *b, struct ss_plan_bounds *out, struct ss_error *err)
 {
+    const int last = b->plan->schedule->stages - 1;
+    const double pace = pace_of(b, b->plan->schedule->stages);
     struct priced before = {.site = {.stage = -1}};
     struct ss_stage_bounds stage;
     ss_plan_keep_layers(b);
-    int rc = find_stage(b, 0, pace_of(b), 0, &before, &stage, NULL, out, err);
+    int rc = find_stage(b, 0, pace, 0, &before, &stage, NULL, out, err);
+    if (!rc && last > 0)
+        rc = find_stage(b, last, pace, 0, &before, &stage, NULL, out, err);
     ss_rank_cost_free(&before.cost);
     return rc;
 }
@@ -454,7 +470,7 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
     SS_TRY(make_schedule(job, stack, out->even, &schedule, err));
     int rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
     SS_THEN(rc, ss_plan_group(&b, err));
-    SS_THEN(rc, exact < 0 ? find_first(&b, out, err) : find_stages(&b, exact, out, err));
+    SS_THEN(rc, exact < 0 ? find_ends(&b, out, err) : find_stages(&b, exact, out, err));
     out->barrier = ss_plan_asks_barrier(job, stack);
     ss_plan_end(&b);
     ss_plan_free(b.plan);

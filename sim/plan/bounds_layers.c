@@ -11,7 +11,7 @@ int ss_plan_bounds_has_layers(const struct ss_job *job, const struct ss_stack *s
     int offloads = job->offload.layers > 0 || job->offload.modules || job->offload.params,
         mixed = job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.num_layers > 1,
         uneven = job->packed.rows || job->moe.load != SS_LOAD_BALANCED || job->moe.loads;
-    return job->pp > 1 && !job->dp.fsdp && !job->moe.overlap && !offloads && !mixed &&
+    return !job->dp.fsdp && !job->moe.overlap && !offloads && !mixed &&
            job->recompute.method != SS_RECOMPUTE_BLOCK && !uneven && !ss_job_encodes(job) &&
            ss_job_reduces_amax(job, stack) <= 1 && !strcmp(job->rank_order, "tp-cp-ep-dp-pp") &&
            ss_platform_is_template(platform);
@@ -36,7 +36,7 @@ static int are_aligned(const struct ss_job *job, int gpus, int microbatches)
 /* Sums up the bound of ss_find_seconds from the layers: a rank's slots behind the way of a microbatch to them and back, or those of the
  * last stage between the way of the first microbatch through all chunks and that of the last one. */
 static double sum_up(const struct ss_layer_bounds *layers, const struct ss_job *job, int aligned, int barrier,
-                     const struct ss_stage_place *places, int microbatches)
+                     const struct ss_stage_place *places, int microbatches, double *work)
 {
     int v = ss_job_chunks(job), group = ss_plan_bounds_group(job, microbatches);
     double way = 0, all = 0, most = 0, stage = 0, chunk = 0;
@@ -52,25 +52,26 @@ static double sum_up(const struct ss_layer_bounds *layers, const struct ss_job *
         way += barrier ? first : 0;
         all += stage;
     }
+    *work = microbatches * all / job->pp;
     return barrier && group ? fmax(most, all + (microbatches - group) * stage + (group - 1) * chunk) : most;
 }
 
 double ss_plan_bounds_by_layers(const struct ss_layer_bounds *layers, const struct ss_job *job,
                                 const struct ss_stack *stack, const struct ss_platform *platform,
-                                int microbatches)
+                                int microbatches, double *work)
 {
     const struct ss_schedule_params params = {
         .stages = job->pp, .chunks = ss_job_chunks(job), .microbatches = 1};
     const int aligned = are_aligned(job, ss_platform_gpus_per_node(platform), microbatches);
     struct ss_stage_place *places = NULL;
     struct ss_schedule *schedule = NULL;
-    double seconds = 0;
+    double seconds = *work = 0;
     if (!layers->kinds || microbatches < layers->microbatches ||
         !ss_plan_bounds_has_layers(job, stack, platform))
         return 0;
     if (!ss_schedule_build(ss_schedule_undemanding(params.chunks, 0), &params, &schedule, NULL) &&
         !ss_stage_places(job, schedule, &places, NULL))
-        seconds = sum_up(layers, job, aligned, ss_plan_asks_barrier(job, stack), places, microbatches);
+        seconds = sum_up(layers, job, aligned, ss_plan_asks_barrier(job, stack), places, microbatches, work);
     free(places);
     ss_schedule_free(schedule);
     return isfinite(seconds) ? seconds : 0; /* the card lacks the precision */

@@ -142,15 +142,17 @@ struct ss_chunk_host {
 struct ss_chunk_host ss_chunk_host_of(const struct ss_rank_cost *cost, int k, int phase);
 /* Returns the seconds of a phase that numbered layers take, with what the GPU waits in those that are in step. */
 double ss_chunk_layers_seconds(const struct ss_rank_cost *cost, int k, int phase);
-/* What a numbered layer of one kind takes, s of F and B, without what the GPU waits for the host. */
+/* What a layer of one kind takes, s of F and B, without what the GPU waits for the host. */
 struct ss_layer_seconds {
     int kind; /* layers/kinds.h */
     double all, kernels;
 };
-/* Lists the kinds of a rank's numbered layers, `most` of them at most, and returns how many. */
-int ss_rank_layers(const struct ss_rank_cost *cost, struct ss_layer_seconds *out, int most);
-/* Returns the s of F and B of the numbered layers of a chunk by those of n kinds; others count nothing. aligned 0: the chunk's groups may
- * lie better on nodes than theirs, so that exchanges count nothing. */
+/* Lists the kinds of a rank's layers behind the n that are there, `most` in all at most, and returns how many there are. beside 1: its
+ * exchanges count nothing, for others' groups may lie better. */
+int ss_rank_layers(const struct ss_rank_cost *cost, int beside, struct ss_layer_seconds *out, int n,
+                   int most);
+/* Returns the s of F and B of a chunk's layers, embedding, multi-token prediction and loss by those of n kinds; others count nothing.
+ * aligned 0: the chunk's groups may lie better on nodes than theirs, so that exchanges count nothing. */
 double ss_layers_seconds(const struct ss_layer_seconds *layers, int n, const struct ss_job *job,
                          const struct ss_stage_place *place, int aligned);
 /* Returns 1 where programs have the host as a stream of its own, if slots are apart. */

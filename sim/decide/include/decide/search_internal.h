@@ -215,6 +215,8 @@ int ss_find_switches_of_recipe(const struct ss_find_space *s, struct ss_find_clu
 
 /* ---- search_leave.c: which layouts a walk leaves out ---- */
 struct ss_find_costs;
+/* Share of the work of a sequence that another micro batch than a large one may save, by the tiles of its kernels. */
+#define SS_FIND_TILES 0.2
 /* What a walk knows where it is. */
 struct ss_find_limit {
     double most_s; /* only layouts faster than this, s, are wanted; 0: all, and none is left out */
@@ -234,11 +236,12 @@ struct ss_find_least {
 int ss_find_splits_batch(const struct ss_find_cluster *c, int axis, int i, const struct ss_asked *asked);
 /* Finds whether no layout is wanted that shares the values of a leaf before `axis`, that of recompute, behind which there is one more at most:
  * they are too slow, by bounds of those without recompute, which does work twice that they do once; or too large, by bounds of those
- * that repeat all of it. `asked` is what the values ask for. Errors: SS_ERR_NOMEM, and those that are no
+ * that repeat all of it. `asked` is what the values ask for, *first the finished job of the first value of both axes. Errors: SS_ERR_NOMEM, and those that are no
  * refusal of a layout. */
 int ss_find_leave_out(const struct ss_find_space *s, struct ss_find_limit *limit,
                       const struct ss_find_leaf *leaf, int axis, const struct ss_asked *asked,
-                      struct ss_find_costs *costs, struct ss_find_least *out, struct ss_error *err);
+                      const struct ss_job *first, struct ss_find_costs *costs, struct ss_find_least *out,
+                      struct ss_error *err);
 
 /* ---- search_block.c: recompute of some layers ---- */
 /* The value of the recompute axis that stands for the fewest layers of each virtual stage with which a layout
@@ -315,18 +318,22 @@ int ss_find_bound_job(struct ss_find_costs *shared, struct ss_find_leaf *leaf, c
 int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,
                   struct ss_error *err);
 
+/* ---- search_tighten.c ---- */
+/* Returns whether a job of so many bytes may not fit, as far as jobs like it are off. */
+struct ss_bands;
 struct ss_cache;
+int ss_find_is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, int hybrid,
+                      const struct ss_bands *bands, struct ss_cache *cache, double bytes);
+/* Raises the recomputed layers of a leaf with block recompute to the fewest, up to `most`, with which it may surely fit by its
+ * bounds, or to fewer that take `most_s` or longer, and tightens its time. */
+int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most, double most_s,
+                           struct ss_cache *cache, struct ss_error *err);
 /* Sets the bounds of a job from those of its own chunks; 0 where nothing is known. `cache` may be NULL. Error: SS_ERR_NOMEM. */
 int ss_find_bound_scenario(const struct ss_scenario *s, struct ss_cache *cache, struct ss_find_bounds *out);
 /* Tightens the bounds of a leaf by what each of its chunks has, at more cost than ss_find_bound. A leaf that surely takes `most_s` or longer
  * is not looked at further. */
-struct ss_bands;
 int ss_find_tighten(const struct ss_find_space *s, struct ss_find_leaf *leaf, double most_s,
                     const struct ss_bands *bands, struct ss_cache *cache, struct ss_error *err);
-/* Raises the recomputed layers of a leaf with block recompute to the fewest, up to `most`, with which it may surely fit by these
- * bounds, or to fewer that take `most_s` or longer, and tightens its time. */
-int ss_find_tighten_layers(const struct ss_find_space *s, struct ss_find_leaf *leaf, int most, double most_s,
-                           struct ss_cache *cache, struct ss_error *err);
 
 /* ---- search_predict.c ---- */
 /* The crew that predicts the leaves of the space of *x. While it lives, the leaves must keep their order, and all that *x

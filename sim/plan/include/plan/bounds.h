@@ -48,10 +48,10 @@ struct ss_stage_bounds {
     double logits;            /* bytes that the loss keeps beyond activations */
     double extra;             /* further bytes while a backward runs */
 };
-/* What the numbered layers of the first stage take, with so many microbatches; kinds 0: not known. */
+/* What the layers of the first and of the last stage take, with so many microbatches; kinds 0: not known. */
 struct ss_layer_bounds {
-    int kinds, microbatches;
-    struct ss_layer_seconds kind[4];
+    int kinds, microbatches, micro_batch;
+    struct ss_layer_seconds kind[12];
 };
 struct ss_plan_bounds {
     struct ss_layer_bounds layers;
@@ -90,11 +90,11 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
  * that begin inside a node: each waits for the same ranks, and no collective of data parallelism is in it. */
 int ss_plan_bounds_has_layers(const struct ss_job *job, const struct ss_stack *stack,
                               const struct ss_platform *platform);
-/* Returns the s of an iteration that the numbered layers of the stages take alone in Megatron's orders, by what they take under another
- * number of stages and chunks; no more than the bounds of the job say. 0: nothing is known. */
+/* Returns the s of an iteration that the layers of the stages take alone in Megatron's orders, by what they take under another number of
+ * stages and chunks; no more than the bounds of the job say. 0: nothing is known. *work: s of the mean rank. */
 double ss_plan_bounds_by_layers(const struct ss_layer_bounds *layers, const struct ss_job *job,
                                 const struct ss_stack *stack, const struct ss_platform *platform,
-                                int microbatches);
+                                int microbatches, double *work);
 /* Returns 1 when a job runs Megatron's own order: 1F1B, interleaved with several chunks. */
 int ss_plan_bounds_is_megatrons(const struct ss_job *job);
 /* Returns how stages send to each other there, SS_P2P_... */
