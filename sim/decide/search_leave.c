@@ -8,6 +8,16 @@
 /* Sequences of a micro batch with which kernels are as good as with any, but for SS_FIND_TILES. */
 #define MANY 32
 
+int ss_find_ask(const struct ss_find_space *s, const struct ss_find_cluster *c, const struct ss_asked *asked,
+                struct ss_job *job, struct ss_find_refusal *why, struct ss_error *err)
+{
+    why->code =
+        ss_input_cache_ask(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, job, why->flags);
+    if (!why->code || ss_status_refuses(why->code))
+        return SS_OK;
+    return ss_input_cache_finish(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, job, err);
+}
+
 /* Finds what layouts take at least that share the values of a leaf up to an axis; *first, which may be NULL, is the job of the first of
  * them. costs NULL: legal ones are counted alone. Times alone are found of layouts that surely take longer than `most`, s. */
 static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *leaf, int axis,
@@ -23,30 +33,26 @@ static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *
     SS_TRY(ss_find_set(c, leaf->at, axis, axis + 1, &with, err));
     for (int i = 0; i < n; i++) {
         struct ss_find_leaf at = *leaf;
-        struct ss_asked one = with;
+        struct ss_asked copy, *one = i + 1 < n ? memcpy(&copy, &with, sizeof copy) : &with;
         struct ss_find_bounds bounds;
         struct ss_job job;
         at.at[axis + 1] = (unsigned char)i;
         if (axis + 1 < c->naxes)
-            SS_TRY(ss_find_set(c, at.at, axis + 1, axis + 2, &one, err));
-        int rc = SS_OK, known = first && !i;
-        if (!known)
-            rc = ss_input_cache_finish(s->loaded, &one, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
-                                       &out->why);
+            SS_TRY(ss_find_set(c, at.at, axis + 1, axis + 2, one, err));
+        struct ss_find_refusal why = {0};
+        if (!first || i)
+            SS_TRY(ss_find_ask(s, c, one, &job, &why, err));
         else if (costs)
             job = *first;
-        if (rc) {
+        if (why.code) {
             memcpy(out->refused, at.at, sizeof out->refused);
-            if (ss_status_refuses(rc))
-                continue;
-            if (err)
-                *err = out->why;
-            return rc;
+            out->why = why;
+            continue;
         }
         out->legal++;
         if (!costs)
             continue;
-        SS_TRY(ss_find_bound_job(costs, &at, &one, &job, most, 1, &bounds));
+        SS_TRY(ss_find_bound_job(costs, &at, one, &job, most, 1, &bounds));
         memcpy(out->held, at.at, sizeof out->held);
         out->seconds = fmin(out->seconds, bounds.seconds);
         out->bytes = fmin(out->bytes, bounds.least_bytes);

@@ -57,9 +57,9 @@ struct walk {
     int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
     int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
     int64_t asked;
-    struct ss_error why, split; /* split: a micro batch's that splits the batch */
-    struct all *all;            /* the walk over the outer axes */
-    struct answer *answer;      /* or that over a slice */
+    struct ss_find_refusal why, split; /* split: a micro batch's that splits the batch */
+    struct all *all;                   /* the walk over the outer axes */
+    struct answer *answer;             /* or that over a slice */
 };
 
 struct all {
@@ -130,19 +130,14 @@ static int keep(struct walk *w, const struct ss_asked *asked, struct ss_job *job
 
 /* ---- the walk ---- */
 
-/* Asks for the layout of `asked`. Where it is refused sets w->cut, and of w->why the code and the flags. */
+/* Asks for the layout of `asked`. Where it is refused sets w->cut and w->why. */
 static int ask(struct walk *w, const struct ss_asked *asked, struct ss_job *job, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     w->asked++;
-    int rc = ss_input_cache_ask(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, job,
-                                w->why.flags);
-    w->why.code = rc;
-    w->cut = rc ? ss_find_reach(c, w->why.flags) + 1 : -1;
-    if (!rc || ss_status_refuses(rc))
-        return SS_OK;
-    return ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
-                                 job, err);
+    int rc = ss_find_ask(w->space, c, asked, job, &w->why, err);
+    w->cut = w->why.code ? ss_find_reach(c, w->why.flags) + 1 : -1;
+    return rc;
 }
 
 /* Asks for the first layout below an axis, which *asked and *job become, and counts all that are refused with it by the axes above. */
@@ -205,8 +200,8 @@ static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, co
     return refuse(w, (all - least.legal) * values, err);
 }
 
-/* Visits all values of the axis `depth` and of the axes below it. Once a micro batch is refused because it splits the batch, which is asked before
- * anything that reads micro batches, others that split it are refused without being asked. */
+/* Visits all values of the axis `depth` and of the axes below it, and leaves *asked with any of them. Once a micro batch is refused because it
+ * splits the batch, which is asked before anything that reads micro batches, others that split it are refused without being asked. */
 static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_find_costs *costs,
                  struct ss_error *err)
 {
@@ -230,7 +225,7 @@ static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_fi
             return rc;
     }
     for (int i = from, known = 0; i < to && !rc; i++) {
-        struct ss_asked next = *asked;
+        struct ss_asked copy, *next = i + 1 < to ? memcpy(&copy, asked, sizeof copy) : asked;
         w->at[depth] = (unsigned char)i;
         int splits = depth == w->axis && ss_find_splits_batch(c, w->axis, i, asked);
         if (splits && known) {
@@ -240,8 +235,8 @@ static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_fi
             continue;
         }
         w->limit.slow = depth < w->axis ? -1 : w->limit.slow;
-        rc = ss_find_set(c, w->at, depth, depth + 1, &next, err);
-        SS_THEN(rc, visit(w, depth + 1, &next, costs, err));
+        rc = ss_find_set(c, w->at, depth, depth + 1, next, err);
+        SS_THEN(rc, visit(w, depth + 1, next, costs, err));
         if (rc || w->cut < 0)
             continue;
         if (w->cut <= depth) /* axes above decide the refusal: other values of this axis are refused, too */
