@@ -36,6 +36,7 @@ struct ss_xml {
     char *file; /* NULL: nothing can be said of it any more */
     struct ss_arena arena;
     struct ss_xml_node *root;
+    int is_known;
 };
 
 struct builder {
@@ -380,7 +381,7 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
         ss_arena_free(&arena);
         return ss_nomem(err);
     }
-    *doc = (struct ss_xml){.arena = arena, .root = root};
+    *doc = (struct ss_xml){.arena = arena, .root = root, .is_known = 1};
     *out = doc;
     return SS_OK;
 }
@@ -398,6 +399,11 @@ int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err)
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc)
 {
     return doc->root;
+}
+
+int ss_xml_is_known(const struct ss_xml *doc)
+{
+    return doc->is_known;
 }
 
 const char *ss_xml_attr(const struct ss_xml_node *node, const char *name)

@@ -322,7 +322,7 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
                        sizeof(p->file) - 1);
     }
     ss_platform_base_name(name, p->name, sizeof(p->name));
-    int rc = ss_schema_check(ss_xml_root(doc), p->file, err);
+    int rc = ss_schema_check(ss_xml_root(doc), ss_xml_is_known(doc), p->file, err);
     SS_THEN(rc, keep_config(p, ss_xml_root(doc), err));
     SS_THEN(rc, read_zone(p, ss_xml_root(doc), options, err));
     SS_HAND(rc, p, out, ss_platform_free);

@@ -330,7 +330,7 @@ int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, st
     return rc ? rc : check_attrs(ss_zone_of(root), find_tag("zone"), file, err);
 }
 
-int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err)
+int ss_schema_check(const struct ss_xml_node *root, int is_known, const char *file, struct ss_error *err)
 {
     const struct ss_xml_node *zone = ss_zone_of(root);
 
@@ -341,9 +341,9 @@ int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_
             : ss_tag_is(root, "card")   ? "a card is named by the prop ss.card.base of a platform"
                                         : "give a SimGrid platform file");
     int rc = check_root(root, file, err);
-    SS_THEN(rc, check_children(root, file, err));
-    if (rc)
+    if (rc || is_known)
         return rc;
+    SS_TRY(check_children(root, file, err));
     if (zone == NULL)
         return ss_fail(err, SS_ERR_INPUT, file, root->line,
                        "a platform without a zone" SS_HINT

@@ -146,7 +146,8 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
 double ss_quantity_of(const struct ss_xml_node *node, const char *attr, int quantity);
 
 /* ---- schema.c: tags, attributes, order and values of a SimGrid platform ---- */
-int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
+/* is_known 1: a shipped text (ss_xml_is_known), of which the root alone is looked at, for it may be a card. */
+int ss_schema_check(const struct ss_xml_node *root, int is_known, const char *file, struct ss_error *err);
 /* Checks the root and the zone of a file with ss.base. */
 int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err);
 /* Is it this tag, or SimGrid's older name of it? */
