@@ -371,9 +371,9 @@ static int prepare(struct ss_find_state *x, struct ss_error *err)
 {
     int rc = ss_find_space_begin(x->space, x->round, err);
     SS_THEN(rc, ss_find_bound(x->space, x->options, x->round, err));
+    SS_THEN(rc, ss_find_order(x->space, err));
     if (rc)
         return rc;
-    ss_find_order(x->space);
     x->within = malloc((size_t)x->space->nclusters * sizeof *x->within);
     x->fastest = malloc((size_t)x->space->nclusters * sizeof *x->fastest);
     x->near = malloc((size_t)x->space->nclusters * sizeof *x->near);

@@ -406,14 +406,14 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
     if (!bounds)
         rc = bound_all(s, o, all ? NULL : round->known, &bounds, err);
     for (size_t i = 0; i < s->nleaves && !rc; i++) {
-        struct ss_find_leaf leaf = s->leaves[i];
-        int stays = !bounds[i].decided && take_bounds(s, o, &bounds[i], &leaf);
+        struct ss_find_leaf *leaf = &s->leaves[i];
+        int stays = !bounds[i].decided && take_bounds(s, o, &bounds[i], leaf);
         if (round && !bounds[i].decided) {
-            ss_find_known_bound(round->known, leaf.walk, bounds[i].floor);
-            stays = ss_find_known_wants(round, &s->clusters[leaf.cluster], &leaf, stays, &rc, err);
+            ss_find_known_bound(round->known, leaf->walk, bounds[i].floor);
+            stays = ss_find_known_wants(round, &s->clusters[leaf->cluster], leaf, stays, &rc, err);
         }
-        if (stays)
-            s->leaves[kept++] = leaf;
+        if (stays && kept++ < i)
+            s->leaves[kept - 1] = *leaf;
     }
     if (!rc)
         s->nleaves = kept;

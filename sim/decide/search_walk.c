@@ -317,56 +317,63 @@ static void keep_leaf(struct all *all, int cluster, const struct record *r)
 {
     struct ss_find_space *s = all->space;
     struct ss_find_leaf *leaf = &s->leaves[s->nleaves];
-    memset(leaf, 0, sizeof *leaf);
-    leaf->cluster = cluster;
-    leaf->walk = (int)s->nleaves;
+    *leaf = (struct ss_find_leaf){.cluster = cluster, .walk = (int)s->nleaves};
     memcpy(leaf->at, r->at, sizeof leaf->at);
     if (all->costs)
         s->bounds[s->nleaves] = r->is.bounds;
     s->nleaves++;
 }
 
+/* What is left of the answer of a slice. */
+struct rest {
+    const struct record *next, *end;
+};
+
+/* Takes the refusals that r begins with, and puts it among n others in the order of the walk: mostly behind them. */
+static int put(struct all *all, int cluster, struct rest r, struct rest *others, int *n, struct ss_error *err)
+{
+    int i = *n;
+    for (; r.next < r.end && !r.next->legal; r.next++)
+        SS_TRY(note_refusal(all, cluster, r.next, err));
+    if (r.next == r.end)
+        return SS_OK;
+    for (; i > 0 && memcmp(r.next->at, others[i - 1].next->at, SS_FIND_MOST_AXES) < 0; i--)
+        others[i] = others[i - 1];
+    others[i] = r;
+    *n += 1;
+    return SS_OK;
+}
+
 /* Takes the refusals of slices of one prefix, and their layouts in the order of the walk: in that of `axes` axes, and of one slice
  * as long as these are the same. */
-static int take_slices(struct all *all, const struct slice *slice, struct answer *const *answers, int n,
-                       int axes, struct ss_error *err)
+static int take_slices(struct all *all, int cluster, struct answer *const *answers, int n, int axes,
+                       struct ss_error *err)
 {
-    int next[SS_SWEEP_VALUES] = {0}, rc = SS_OK;
-    while (!rc) {
-        int from = -1;
-        for (int i = 0; i < n; i++) {
-            const struct answer *a = answers[i];
-            for (; !rc && next[i] < a->n && !a->record[next[i]].legal; next[i]++)
-                rc = note_refusal(all, slice->cluster, &a->record[next[i]], err);
-            if (next[i] < a->n &&
-                (from < 0 ||
-                 memcmp(a->record[next[i]].at, answers[from]->record[next[from]].at, SS_FIND_MOST_AXES) < 0))
-                from = i;
-        }
-        if (from < 0)
-            break;
-        const struct record *first = &answers[from]->record[next[from]], *r = first;
-        const struct record *end = &answers[from]->record[answers[from]->n];
-        for (; r < end && r->legal && !memcmp(r->at, first->at, (size_t)axes); r++)
-            keep_leaf(all, slice->cluster, r);
-        next[from] += (int)(r - first);
+    struct rest rest[SS_SWEEP_VALUES];
+    int left = 0, rc = SS_OK;
+    for (int i = 0; i < n && !rc; i++)
+        rc = put(all, cluster, (struct rest){answers[i]->record, answers[i]->record + answers[i]->n}, rest,
+                 &left, err);
+    while (!rc && left) {
+        struct rest r = rest[0];
+        const struct record *first = r.next;
+        for (; r.next < r.end && r.next->legal && !memcmp(r.next->at, first->at, (size_t)axes); r.next++)
+            keep_leaf(all, cluster, r.next);
+        memmove(rest, rest + 1, (size_t)--left * sizeof *rest);
+        rc = put(all, cluster, r, rest, &left, err);
     }
     return rc;
 }
 
-static void count(struct ss_find_counts *counts, const struct answer *a)
-{
-    counts->slices++;
-    counts->asked += a->asked;
-    counts->priced += a->priced;
-    counts->most = a->priced > counts->most ? a->priced : counts->most;
-}
-
-/* Counts the layouts that a slice has left out; the first too large one of a cluster stands for those that it holds. */
-static void count_left_out(struct ss_find_space *s, int cluster, const struct answer *a)
+/* Counts what a slice has done and left out; the first too large layout of a cluster stands for those that it holds. */
+static void count(struct ss_find_space *s, int cluster, const struct answer *a)
 {
     struct ss_find_group *g = &s->found->groups[cluster];
     struct ss_find_leaf leaf = {.cluster = cluster};
+    s->counts.slices++;
+    s->counts.asked += a->asked;
+    s->counts.priced += a->priced;
+    s->counts.most = a->priced > s->counts.most ? a->priced : s->counts.most;
     s->clusters[cluster].too_slow += a->too_slow;
     s->clusters[cluster].too_large += a->too_large;
     memcpy(leaf.at, a->held, sizeof a->held);
@@ -389,11 +396,9 @@ static int take_answers(struct all *all, struct answer *const *answers, struct s
         const struct slice *slice = &all->slice[i];
         if (w.cluster != slice->cluster)
             w = begin(s, slice->cluster, slice->micro);
-        for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++) {
-            count(&s->counts, answers[i + n]);
-            count_left_out(s, slice->cluster, answers[i + n]);
-        }
-        rc = take_slices(all, slice, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
+        for (n = 0; i + n < all->nslices && all->slice[i + n].prefix == slice->prefix; n++)
+            count(s, slice->cluster, answers[i + n]);
+        rc = take_slices(all, slice->cluster, answers + i, (int)n, n > 1 ? w.axis + 1 : w.outer, err);
     }
     return rc;
 }

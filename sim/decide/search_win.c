@@ -23,13 +23,12 @@ int ss_find_cannot_win(const struct ss_find_state *x, const struct ss_find_leaf 
 {
     const struct ss_find_cluster *c = &x->space->clusters[leaf->cluster];
     int block = ss_find_block_axis(c, leaf->at) >= 0;
-    if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
-        return 1;
+    int late = x->within[leaf->cluster] <= leaf->seconds;
     if (leaf->unsure) /* the fastest of them is told, where it is faster than what surely fits */
-        return fmin(x->fastest[leaf->cluster], x->near[leaf->cluster]) <= leaf->seconds;
-    if (block || !(x->within[leaf->cluster] <= leaf->seconds))
-        return x->within[leaf->cluster] <= leaf->seconds;
-    return x->options->best_only || ss_find_is_beaten(x, leaf);
+        late = fmin(x->fastest[leaf->cluster], x->near[leaf->cluster]) <= leaf->seconds;
+    if (block)
+        return late || ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0;
+    return late && (leaf->unsure || x->options->best_only || ss_find_is_beaten(x, leaf));
 }
 
 int ss_find_waits(const struct ss_find_state *x, const struct ss_find_leaf *leaf, const int *batch, int n)

@@ -414,8 +414,8 @@ int ss_find_known_wants(struct ss_find_round *round, const struct ss_find_cluste
 
 /* ---- search_rank.c ---- */
 /* Orders the leaves by their bounds of the time: the best of each cluster, then the second of each, and so on. So all
- * clusters soon have a layout that fits. */
-void ss_find_order(struct ss_find_space *s);
+ * clusters soon have a layout that fits. Error: SS_ERR_NOMEM. */
+int ss_find_order(struct ss_find_space *s, struct ss_error *err);
 /* Puts leaves whose prediction is likely to take longest first, so that no worker is still at one of them when others have nothing left. */
 int ss_find_longest_first(const struct ss_find_space *s, int *numbers, int n, struct ss_error *err);
 /* Sorts the points, and fills in best, near, like_best and front. */
