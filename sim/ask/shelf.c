@@ -103,7 +103,10 @@ int ss_shelf_take(struct ss_shelves *s, const struct ss_request *start, struct s
 void ss_shelf_give_back(struct ss_shelves *s, struct ss_shelf *shelf)
 {
     shelf->answers++;
-    shelf->stamp = stamp_of(&shelf->files);
+    if (shelf->answers == 1 || shelf->files.n > shelf->stamped) { /* else it is from before the answer */
+        shelf->stamp = stamp_of(&shelf->files);
+        shelf->stamped = shelf->files.n;
+    }
     pthread_mutex_lock(&s->lock);
     int kept = s->nidle < MOST_IDLE;
     if (kept) {

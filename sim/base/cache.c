@@ -245,27 +245,32 @@ struct ss_cache_counts ss_cache_counts(const struct ss_cache *cache)
 
 /* ---- files ---- */
 
+static void mix_stat(struct ss_cache_key *key, const struct stat *st)
+{
+    ss_cache_mix(key, (uint64_t)st->st_mtim.tv_sec);
+    ss_cache_mix(key, (uint64_t)st->st_mtim.tv_nsec);
+    ss_cache_mix(key, (uint64_t)st->st_size);
+    ss_cache_mix(key, (uint64_t)st->st_ino);
+}
+
 void ss_cache_mix_file(struct ss_cache_key *key, const char *path)
 {
     struct stat st = {0};
 
     stat(path, &st);
-    ss_cache_mix(key, (uint64_t)st.st_mtim.tv_sec);
-    ss_cache_mix(key, (uint64_t)st.st_mtim.tv_nsec);
-    ss_cache_mix(key, (uint64_t)st.st_size);
-    ss_cache_mix(key, (uint64_t)st.st_ino);
+    mix_stat(key, &st);
 }
 
 int ss_cache_file_hash(struct ss_cache *cache, const char *path, char hash[17], struct ss_error *err)
 {
     struct ss_cache_key key = ss_cache_key(SS_CACHE_HASH);
-    struct stat st;
+    struct stat st = {0};
 
     if (!cache ||
         (!ss_inside(path) && (stat(path, &st) || !S_ISREG(st.st_mode)))) /* a pipe has other bytes */
         return ss_file_hash(path, hash, err);
     ss_cache_mix_bytes(&key, path, strlen(path));
-    ss_cache_mix_file(&key, path);
+    mix_stat(&key, &st);
     char *kept = ss_cache_take(cache, key);
     if (kept) {
         memcpy(hash, kept, 17);

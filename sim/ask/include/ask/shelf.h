@@ -14,6 +14,7 @@ struct ss_shelf {
     struct ss_bands *bands;   /* those of the data; NULL: not read yet */
     struct ss_files files;    /* that were read */
     uint64_t stamp;           /* of these files */
+    size_t stamped;           /* how many they were */
     int answers;              /* number of answers that it was taken for */
     struct ss_shelf *next;
 };
