@@ -112,3 +112,21 @@ int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_st
     double waits = phase == SS_PHASE_I ? ss_issue_slot_of(set, k, SS_PHASE_B).waits : 0;
     return waits > 0 && !status ? visit_wait(0, waits, phase, visit, ctx) : status;
 }
+
+int ss_chunk_kernels_visit(const struct ss_layer_set *set, int k, int phase, int *count,
+                           ss_step_visitor visit, void *ctx)
+{
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    int status = 0;
+    *count = 1;
+    if (phase == SS_PHASE_B && set->delay_wgrad)
+        return ss_pair_steps_visit(set, -1, k, visit, ctx);
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct ss_layer_run *run = ss_run_at(runs, phase, i);
+        const struct ss_step_list *l = &ss_layer_part(set, run)->steps.phase[phase];
+        *count = run->count;
+        for (size_t j = 0; j < l->n && !status; j++)
+            status = visit(ctx, &l->step[j]);
+    }
+    return status;
+}

@@ -76,7 +76,7 @@ static int visit_slot(struct visiting *v, const struct ss_plan *plan, int cls,
     if (!v->visitor->wants(v->visitor->ctx, &v->at))
         return SS_OK;
     if (phase != SS_PHASE_FB)
-        return cost ? ss_chunk_steps_visit(cost->set, f, phase, visit_layer_step, v)
+        return cost ? ss_chunk_kernels_visit(cost->set, f, phase, &v->at.count, visit_layer_step, v)
                     : visit_list(v, pc->chunks[f].steps[phase], pc->chunks[f].nsteps[phase]);
     if (!cost)
         return visit_list(v, pc->pairs[pair].steps, pc->pairs[pair].nsteps);
@@ -89,11 +89,11 @@ static int visit_all(struct visiting *v, const struct ss_plan *plan, int cls, co
 {
     int chunks = plan->schedule->chunks, pairs = plan->classes[cls].pairs ? chunks * chunks : 0, rc = SS_OK;
     for (int i = 0; i < SS_PHASE_FB * chunks && !rc; i++) {
-        v->at = (struct ss_kernel_place){i / chunks, i % chunks, 0};
+        v->at = (struct ss_kernel_place){i / chunks, i % chunks, 0, 1};
         rc = visit_slot(v, plan, cls, cost);
     }
     for (int i = 0; i < pairs && !rc; i++) {
-        v->at = (struct ss_kernel_place){SS_PHASE_FB, i / chunks, i % chunks};
+        v->at = (struct ss_kernel_place){SS_PHASE_FB, i / chunks, i % chunks, 1};
         rc = visit_slot(v, plan, cls, cost);
     }
     return rc;

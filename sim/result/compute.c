@@ -88,7 +88,7 @@ static int runs(void *ctx, const struct ss_kernel_place *at)
 static int count_step(void *ctx, const struct ss_kernel_place *at, const struct ss_step *s)
 {
     struct counting *c = ctx;
-    double times = c->times[place_of(c->chunks, at->phase, at->chunk, at->chunk2)];
+    double times = at->count * c->times[place_of(c->chunks, at->phase, at->chunk, at->chunk2)];
 
     if (s->label != SS_LABEL_COMPUTE && s->label != SS_LABEL_RECOMPUTE)
         return SS_OK;

@@ -171,6 +171,10 @@ struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, i
 /* Visits the steps of a phase in order; the cost must have steps. */
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
+/* Visits the steps of one of each run of equal layers, of which there are *count; no waits, and nothing that a microbatch takes whatever its
+ * layers do. */
+int ss_chunk_kernels_visit(const struct ss_layer_set *set, int k, int phase, int *count,
+                           ss_step_visitor visit, void *ctx);
 
 /* Visits the host's seconds between two waits of the GPU in a phase, in order; where the host runs ahead, also
  * those behind the last wait. */

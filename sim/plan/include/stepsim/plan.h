@@ -245,6 +245,7 @@ int ss_plan_lockstep(const struct ss_plan *plan, int rank);
 /* A phase of a chunk, or a pair of a forward of `chunk` and a backward of `chunk2` (phase FB). */
 struct ss_kernel_place {
     int phase, chunk, chunk2;
+    int count; /* of equal layers in a row, each of which runs the kernel; 1 at other levels than chunk, and in pairs */
 };
 struct ss_kernel_visitor {
     int (*visit)(void *ctx, const struct ss_kernel_place *at, const struct ss_step *step);
@@ -254,7 +255,7 @@ struct ss_kernel_visitor {
 };
 /* Returns whether the kernels of two classes are known to be the same. */
 int ss_plan_kernels_same(const struct ss_plan *plan, int a, int b);
-/* Visits the kernels that a class runs in each phase of each chunk, and in its pairs, step by step, at any
+/* Visits the kernels that a class runs in each phase of each chunk, and in its pairs, in their order in a layer, at any
  * level. GPUs are equally fast except stragglers. The visit stops where `visit` does not return 0. Errors:
  * SS_ERR_NOMEM; what `visit` returns. */
 int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, const struct ss_kernel_visitor *visitor,
