@@ -120,7 +120,7 @@ static int keep_layers(const struct ss_find_cluster *c, const struct ss_find_lea
     return SS_OK;
 }
 
-/* Returns what the layers of a leaf take at least, s, by those of another micro batch; 0: not known. */
+/* Returns what the layers of a leaf take at least, s, by those of a larger micro batch, whose kernels are better; 0: not known. */
 static double scale_layers(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                            const struct ss_job *job, int microbatches, const struct ss_find_costs *shared)
 {
@@ -129,6 +129,8 @@ static double scale_layers(const struct ss_find_cluster *c, const struct ss_find
     if (i < 0)
         return 0;
     struct ss_layer_bounds layers = shared->entry[i].least.layers;
+    if (layers.micro_batch < job->micro_batch)
+        return 0;
     layers.microbatches = 0; /* the margin has what they differ in */
     return ss_plan_bounds_by_layers(&layers, job, c->stack, c->platform, microbatches, &work) *
            (1 - SS_FIND_TILES) * job->micro_batch / layers.micro_batch;
