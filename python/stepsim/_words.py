@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyword arguments as flags."""
 import os
+from collections import abc
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._error import usage
@@ -57,12 +58,12 @@ def words_of(flags: Mapping[str, Value]) -> List[str]:
             continue
         if value is True:
             words.append(flag)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, abc.Mapping):
             if name not in MAPPED:
                 raise TypeError(f'stepsim: {keyword}: a mapping is a value of {", ".join(MAPPED)} alone')
             for key, item in value.items():
                 words += [flag, f'{key}={text_of(item)}']
-        elif isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable):
+        elif isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, abc.Iterable):
             words += [flag, text_of(value)]
         elif name in REPEATED:
             for item in value:
@@ -74,11 +75,11 @@ def words_of(flags: Mapping[str, Value]) -> List[str]:
 
 def settled(flags: Mapping[str, Value]) -> Dict[str, Value]:
     """The flags, whose values may all be read more than once: of a generator a list is made."""
-    return {keyword: list(value) if isinstance(value, Iterator) else value for keyword, value in flags.items()}
+    return {keyword: list(value) if isinstance(value, abc.Iterator) else value for keyword, value in flags.items()}
 
 
 def _is_several(value: Value) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike, Mapping))
+    return isinstance(value, abc.Iterable) and not isinstance(value, (str, bytes, os.PathLike, abc.Mapping))
 
 
 def _several(flags: Mapping[str, Value]) -> Dict[str, List[Any]]:
@@ -98,7 +99,7 @@ def one_value_each(flags: Mapping[str, Value]) -> None:
 
 def several_of(command: str, words: Sequence[str], flags: Dict[str, Value], vary: Optional[Mapping[str, Any]]) -> List[str]:
     """The words that vary flags: `vary`, and keywords of several values, which are taken out of flags."""
-    if vary is not None and not isinstance(vary, Mapping):
+    if vary is not None and not isinstance(vary, abc.Mapping):
         raise usage(f'vary={vary!r} is no dict', 'give vary={"nodes": [8, 16]}, or nodes=[8, 16]')
     varied: Dict[str, Any] = {}
     for keyword, values in _several(flags).items():
@@ -135,7 +136,7 @@ def vary_of(vary: Mapping[str, Any]) -> List[str]:
     """{'nodes': [8, 16]} -> --vary nodes=8,16"""
     words: List[str] = []
     for keyword, values in vary.items():
-        if isinstance(values, (str, bytes, os.PathLike)) or not isinstance(values, Iterable):
+        if isinstance(values, (str, bytes, os.PathLike)) or not isinstance(values, abc.Iterable):
             values = [values]
         prop = keyword.startswith('ss.')
         words += ['--vary', ('set=' + keyword if prop else name_of(keyword)) + '=' + ','.join(text_of(v) for v in values)]
@@ -160,7 +161,7 @@ def flat_of(document: Mapping[str, Any], before: str = '') -> Dict[str, Any]:
     """Figures and words of nested objects under dotted names; lists are left out."""
     row: Dict[str, Any] = {}
     for key, value in document.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, abc.Mapping):
             row.update(flat_of(value, before + key + '.'))
         elif not isinstance(value, list):
             row[before + key] = value
