@@ -37,7 +37,7 @@ done
 if [ $smoke = 1 ]; then
     options="$options --quick" searches=--quick quick=--smoke list=20 calls=5 answers=40
 else
-    cmake --build "$build" --target stepsim-cli bench_bounds bench_calls bench_cases bench_search bench_sweep >&2
+    cmake --build "$build" --target stepsim-cli stepsim-shared bench_bounds bench_calls bench_cases bench_search bench_sweep >&2
 fi
 bench=$build/tests
 sh "$root/tests/bench/sweep.sh"
