@@ -121,7 +121,7 @@ int ss_chunk_kernels_visit(const struct ss_layer_set *set, int k, int phase, int
     *count = 1;
     if (phase == SS_PHASE_B && set->delay_wgrad)
         return ss_pair_steps_visit(set, -1, k, visit, ctx);
-    for (size_t i = 0; i < runs->n; i++) {
+    for (size_t i = 0; i < runs->n && !status; i++) {
         const struct ss_layer_run *run = ss_run_at(runs, phase, i);
         const struct ss_step_list *l = &ss_layer_part(set, run)->steps.phase[phase];
         *count = run->count;

@@ -96,6 +96,16 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int fr
     return SS_OK;
 }
 
+int ss_find_ask(const struct ss_find_space *s, const struct ss_find_cluster *c, const struct ss_asked *asked,
+                struct ss_job *job, struct ss_find_refusal *why, struct ss_error *err)
+{
+    why->code =
+        ss_input_cache_ask(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, job, why->flags);
+    if (!why->code || ss_status_refuses(why->code))
+        return SS_OK;
+    return ss_input_cache_finish(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, job, err);
+}
+
 int ss_find_plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
                       struct ss_job *job, struct ss_error *err)
 {

@@ -8,16 +8,6 @@
 /* Sequences of a micro batch with which kernels are as good as with any, but for SS_FIND_TILES. */
 #define MANY 32
 
-int ss_find_ask(const struct ss_find_space *s, const struct ss_find_cluster *c, const struct ss_asked *asked,
-                struct ss_job *job, struct ss_find_refusal *why, struct ss_error *err)
-{
-    why->code =
-        ss_input_cache_ask(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, job, why->flags);
-    if (!why->code || ss_status_refuses(why->code))
-        return SS_OK;
-    return ss_input_cache_finish(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, job, err);
-}
-
 /* Finds what layouts take at least that share the values of a leaf up to an axis; *first, which may be NULL, is the job of the first of
  * them. costs NULL: legal ones are counted alone. Times alone are found of layouts that surely take longer than `most`, s. */
 static int find_least(const struct ss_find_space *s, const struct ss_find_leaf *leaf, int axis,
@@ -67,15 +57,15 @@ int ss_find_splits_batch(const struct ss_find_cluster *c, int axis, int i, const
     return together > 0 && asked->job.global_batch % together != 0;
 }
 
-/* Finds whether all micro batches are too slow beside the values of other axes: the largest one has the least work a sequence. What
- * pipelines wait is not in it, because that grows with the micro batch. */
+/* Finds whether all micro batches are too slow beside the values of other axes: none has less work a sequence than one of MANY, or than the
+ * largest where all are smaller, but for SS_FIND_TILES. What pipelines wait is not in it, because that grows with the micro batch. */
 static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit, struct ss_find_leaf leaf,
                      int axis, const struct ss_asked *asked, struct ss_find_costs *costs,
                      struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf.cluster];
     const struct ss_find_axis *a = c->axes;
-    struct ss_asked largest = *asked;
+    struct ss_asked many = *asked;
     struct ss_find_least least;
     int most = 0;
 
@@ -85,17 +75,17 @@ static int find_slow(const struct ss_find_space *s, struct ss_find_limit *limit,
         return SS_OK;
     SS_TRY(find_least(s, &leaf, axis, asked, NULL, NULL, INFINITY, &least, err));
     for (int i = 0; i < a->n && least.legal; i++) {
-        const int rank = atoi(a->value[i]);
-        int better = most < MANY ? rank > most : rank >= MANY && rank < most;
+        const int size = atoi(a->value[i]);
+        int better = most < MANY ? size > most : size >= MANY && size < most;
         if (!better || ss_find_splits_batch(c, (int)(a - c->axes), i, asked))
             continue;
-        most = rank;
+        most = size;
         leaf.at[a - c->axes] = (unsigned char)i;
     }
     if (!most)
         return SS_OK;
-    SS_TRY(ss_find_set(c, leaf.at, (int)(a - c->axes), (int)(a - c->axes) + 1, &largest, err));
-    SS_TRY(find_least(s, &leaf, axis, &largest, NULL, costs, 0, &least, err));
+    SS_TRY(ss_find_set(c, leaf.at, (int)(a - c->axes), (int)(a - c->axes) + 1, &many, err));
+    SS_TRY(find_least(s, &leaf, axis, &many, NULL, costs, 0, &least, err));
     limit->slow = least.legal && least.work * (1 - SS_FIND_TILES) >= limit->most_s;
     return SS_OK;
 }

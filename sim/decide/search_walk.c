@@ -200,7 +200,7 @@ static int leave_out(struct walk *w, int depth, const struct ss_asked *asked, co
     return refuse(w, (all - least.legal) * values, err);
 }
 
-/* Visits all values of the axis `depth` and of the axes below it, and leaves *asked with any of them. Once a micro batch is refused because it
+/* Visits all values of the axis `depth` and of the axes below it; of *asked nothing may be read behind it. Once a micro batch is refused because it
  * splits the batch, which is asked before anything that reads micro batches, others that split it are refused without being asked. */
 static int visit(struct walk *w, int depth, struct ss_asked *asked, struct ss_find_costs *costs,
                  struct ss_error *err)

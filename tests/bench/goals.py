@@ -205,7 +205,7 @@ TIMED = (
     ("`serve`: p50 and p99 of one client; answers a second of twenty; CPU of an answer", (3, 12, 400, 2 / 0.4), ("ms", "ms", "> a second", "ms"),
      lambda b: served(b, 2000), "python3 tests/bench/serve.py build/stepsim tests/bench/sweep.txt"),
     ("a call in Python of 8B on 16 GPUs with a stack; without, so that five others are predicted, too; of the library, jobs of the list", 1, "ms of CPU",
-     lambda b: (calls(b), None), "bench_calls library tests/bench/sweep.txt 5 200"),
+     lambda b: (calls(b), None), "calls of tests/bench/goals.py; bench_calls library tests/bench/sweep.txt 5 200"),
 )
 QUICK = ("`run` of 70b-14, as it is", "`run` of 70b-14", "`schedule search`, pp 32")
 

@@ -234,7 +234,7 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
 /* Returns libxml2's version, 20914 of 2.9.14; 0: it is not there. */
 long ss_xml_version(void);
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
-/* Returns 1 for a shipped text, byte for byte, which the build has read and tests have checked. */
+/* Returns 1 for a shipped text, byte for byte, which the build has read. */
 int ss_xml_is_known(const struct ss_xml *doc);
 /* Returns the value of an attribute, or NULL. */
 const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);

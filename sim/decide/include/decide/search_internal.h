@@ -173,6 +173,14 @@ int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf 
 /* Turns on as many switches of a set as are legal in a leaf, and makes its finished job. */
 int ss_find_leaf_switch(const struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
                         struct ss_job *job, struct ss_error *err);
+/* Why a layout is refused: a status, and the flags that it comes from. */
+struct ss_find_refusal {
+    int code;
+    char flags[SS_BLAMED];
+};
+/* Finishes the job of `asked`; where a layout is refused only *why tells so, whose code is 0 otherwise. Errors: all others. */
+int ss_find_ask(const struct ss_find_space *s, const struct ss_find_cluster *c, const struct ss_asked *asked,
+                struct ss_job *job, struct ss_find_refusal *why, struct ss_error *err);
 /* Makes the finished job of a leaf without its switches, and what it asks for. */
 int ss_find_plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
                       struct ss_job *job, struct ss_error *err);
@@ -222,11 +230,6 @@ struct ss_find_limit {
     double most_s; /* only layouts faster than this, s, are wanted; 0: all, and none is left out */
     int slow; /* 1: all micro batches are too slow with the values of the axes before; 0: they may do; -1: not known */
 };
-/* Why a layout is refused: a status, and the flags that it comes from. */
-struct ss_find_refusal {
-    int code;
-    char flags[SS_BLAMED];
-};
 /* What legal layouts take at least that share the values of a leaf up to an axis, behind which there is one more at most. */
 struct ss_find_least {
     double seconds, bytes, work;            /* INFINITY: none is legal */
@@ -237,9 +240,6 @@ struct ss_find_least {
     /* Why none of them is wanted, whatever is recomputed. */
     enum { SS_FIND_STAYS, SS_FIND_TOO_SLOW, SS_FIND_TOO_LARGE } left_out;
 };
-/* Finishes the job of `asked`, or sets *why, whose code is 0 otherwise. Errors: those that are no refusal of a layout. */
-int ss_find_ask(const struct ss_find_space *s, const struct ss_find_cluster *c, const struct ss_asked *asked,
-                struct ss_job *job, struct ss_find_refusal *why, struct ss_error *err);
 /* Returns whether the replicas of `asked` cannot share its batch in micro batches of the i-th size of an axis. */
 int ss_find_splits_batch(const struct ss_find_cluster *c, int axis, int i, const struct ss_asked *asked);
 /* Finds whether no layout is wanted that shares the values of a leaf before `axis`, that of recompute, behind which there is one more at most:
