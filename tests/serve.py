@@ -103,6 +103,20 @@ class Serve(unittest.TestCase):
                 s.sendall(noise)  # an answer may come only when the server gives up waiting for the rest
         self.assertEqual(self.ask("/")[0], 200)
 
+    def test_a_connection_is_kept(self):
+        """As long as nothing follows a request: a body, which nobody reads, is the end of its connection."""
+        ask = "{} /job.args?job={} HTTP/1.1\r\nHost: localhost\r\n{}\r\n"
+        three = ask.format("GET", "--tp+2", "") + ask.format("POST", "", "") + ask.format("GET", "--tp+4", "")
+        answers = self.raw(three.encode()).split(b"HTTP/1.1 ")[1:]
+        self.assertEqual([a[:3] for a in answers], [b"200", b"405", b"200"])
+        self.assertEqual([[w in a for w in (b"--tp 2", b"--tp 4")] for a in answers[::2]], [[True, False], [False, True]])
+        for more, body in (("Content-Length: 3", "abc"), ("Transfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n")):
+            for method, status in (("GET", b"200"), ("POST", b"405")):
+                first = ask.format(method, "--tp+2", more + "\r\n") + body
+                answers = self.raw((first + ask.format("GET", "--tp+4", "")).encode()).split(b"HTTP/1.1 ")[1:]
+                self.assertEqual([a[:3] for a in answers], [status])
+                self.assertIn(b"connection: close", answers[0].lower())
+
     def test_a_thousand_at_once(self):
         """Connections that have asked all they want, of which one in ten wants a prediction, and nobody reads an answer yet."""
         asked = []

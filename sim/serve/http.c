@@ -58,6 +58,13 @@ static int is_foreign(struct MHD_Connection *c, const char *path)
     return site && strcmp(path, "/") != 0 && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 }
 
+/* Whether more follows the headers, which nobody here reads. */
+static int has_body(struct MHD_Connection *c)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length") ||
+           MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
 static enum MHD_Result send_body(struct MHD_Connection *c, int status, const char *type, const char *save_as,
                                  char *body, size_t size, enum MHD_ResponseMemoryMode mode)
 {
@@ -110,7 +117,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
     (void)version;
     (void)upload;
     (void)upload_size;
-    (void)state;
+    /* the first call comes before the end of the request: an answer to it closes the connection */
+    if (!*state && !has_body(c)) {
+        *state = (void *)ctx;
+        return MHD_YES;
+    }
     if (!is_this_machine(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host")))
         return refuse(c, MHD_HTTP_FORBIDDEN, "This page answers to localhost and 127.0.0.1 alone.\n");
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
@@ -133,7 +144,7 @@ static struct MHD_Daemon *start(const struct ss_http_call *call)
                                .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
 
     errno = 0;
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, (void *)call,
+    return MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD, 0, NULL, NULL, on_request, (void *)call,
                             MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&here, MHD_OPTION_THREAD_POOL_SIZE,
                             (unsigned)call->threads, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
                             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
