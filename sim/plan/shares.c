@@ -89,10 +89,7 @@ static int walk_groups(struct ss_sharing *s, int stage, int pass, double *low, d
         if (s->groups->first[s->comm][r] != r || is_idle(s, ss_groups_at(s->groups, s->comm, r)))
             continue;
         s->worst = 0;
-        rc = ss_sharing_visit_group(s, r,
-                                    pass != ADD                 ? ss_sharing_find_worst
-                                    : ss_sharing_leaves_node(s) ? ss_sharing_add_far
-                                                                : ss_sharing_add);
+        rc = pass == ADD ? ss_sharing_add_group(s, r) : ss_sharing_find_worst_kept(s, r);
         if (pass != ADD && !rc)
             note_factor(s, r, pass, low, high, link);
         if (pass == FILL && !rc && s->apart)
@@ -119,6 +116,8 @@ static int share_hop(struct ss_sharing *s)
     s->counted = s->rails.rails.n > 0 && SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) && !s->unlike;
     size_t nlinks = (size_t)(s->counted ? s->rails.n : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
+    s->ncrossed = 0;
+    s->unkept = 0;
     for (int stage = 0; stage < stages && !rc; stage++) {
         memset(s->load, 0, nlinks * sizeof *s->load);
         rc = walk_groups(s, stage, ADD, &low, &high, link);
@@ -337,10 +336,11 @@ static int make_room(struct ss_sharing *s)
         return SS_ERR_NOMEM;
     counted = s->rails.n + 2 * s->plan->gpus;
     nlinks = counted > nlinks ? counted : nlinks;
-    s->lowest = malloc((world + (size_t)s->plan->schedule->stages + 2) * sizeof *s->lowest);
+    s->lowest = malloc((2 * world + (size_t)s->plan->schedule->stages + 2) * sizeof *s->lowest);
     if (!s->lowest)
         return SS_ERR_NOMEM;
-    s->of_stage = s->lowest + world;
+    s->from = s->lowest + world;
+    s->of_stage = s->from + world;
     s->load = ss_calloc(3 * (size_t)nlinks + (size_t)counted + 2 * world, sizeof *s->load);
     if (!s->load)
         return SS_ERR_NOMEM;
@@ -379,6 +379,6 @@ int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const 
             rc = share_comm(&s);
     }
     ss_rail_links_free(&s.rails);
-    SS_FREE(s.load, s.lowest);
+    SS_FREE(s.load, s.lowest, s.crossed);
     return rc;
 }

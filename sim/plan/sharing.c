@@ -3,6 +3,8 @@
 
 #include "base/base.h"
 
+#define MOST_KEPT (1u << 20) /* links of all groups of a hop, 4 bytes each */
+
 void ss_sharing_add(void *ctx, int link, double flows)
 {
     struct ss_sharing *s = ctx;
@@ -10,12 +12,12 @@ void ss_sharing_add(void *ctx, int link, double flows)
     s->total[link] += flows;
 }
 
-void ss_sharing_add_far(void *ctx, int link, double flows)
+/* Adds what leaves a node over another GPU's link of the fabric, where the closed form counts two ways. */
+static void add_far(struct ss_sharing *s, int link, double flows)
 {
-    struct ss_sharing *s = ctx;
     char *both = s->plan->shares[s->comm].both;
     struct ss_link facts;
-    ss_sharing_add(ctx, link, flows);
+    ss_sharing_add(s, link, flows);
     if (both[0])
         return;
     ss_routes_link(s->plan, s->routes, link, &facts);
@@ -99,6 +101,44 @@ int ss_sharing_visit_group(struct ss_sharing *s, int first, ss_pairs_visitor vis
 {
     ss_comm_members(s->plan, s->comm, first, s->members, &s->n);
     return SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) ? visit_pairs(s, visit) : visit_hop(s, visit);
+}
+
+/* ---- links that are kept between walks over the groups ---- */
+
+/* Keeps a link, or the end of a group's, where there is room. */
+static void keep(struct ss_sharing *s, int link)
+{
+    if (s->ncrossed >= MOST_KEPT || ss_grow(&s->crossed, &s->cross_cap, s->ncrossed + 1, sizeof *s->crossed))
+        s->unkept = 1;
+    else
+        s->crossed[s->ncrossed++] = link;
+}
+
+static void add_kept(void *ctx, int link, double flows)
+{
+    struct ss_sharing *s = ctx;
+    if (ss_sharing_leaves_node(s))
+        add_far(s, link, flows);
+    else
+        ss_sharing_add(s, link, flows);
+    keep(s, link);
+}
+
+int ss_sharing_add_group(struct ss_sharing *s, int first)
+{
+    s->from[first] = (int)s->ncrossed;
+    int rc = ss_sharing_visit_group(s, first, add_kept);
+    keep(s, -1);
+    return rc;
+}
+
+int ss_sharing_find_worst_kept(struct ss_sharing *s, int first)
+{
+    if (s->unkept)
+        return ss_sharing_visit_group(s, first, ss_sharing_find_worst);
+    for (const int *link = s->crossed + s->from[first]; *link >= 0; link++)
+        ss_sharing_find_worst(s, *link, 0);
+    return SS_OK;
 }
 
 /* ---- groups that are not in step ---- */

@@ -26,7 +26,11 @@ struct ss_sharing {
     double *total;      /* [link]: flows of all stages */
     double *alone;      /* [link]: flows of one group; 0 outside the look at that group */
     const double *seen; /* one of the three above: the load that is looked at */
-    double worst;       /* of the group at hand: s a byte of a flow on its worst link */
+    /* the links that each group of the hop crosses, in their order and with a -1 behind them, from crossed[from[lowest rank]] on */
+    int *crossed, *from;
+    size_t ncrossed, cross_cap;
+    int unkept;   /* 1: they were too many to be kept, and are found anew */
+    double worst; /* of the group at hand: s a byte of a flow on its worst link */
     int worst_link;
     /* for uneven amounts: the way, what the members at hand give and take, the worst link of each kind */
     int way;
@@ -37,8 +41,6 @@ struct ss_sharing {
 /* Visitors of a link that `flows` flows of the group at hand cross (`ctx` is the struct). This one adds to
  * load and total. */
 void ss_sharing_add(void *ctx, int link, double flows);
-/* Adds what leaves a node over another GPU's link of the fabric, where the closed form counts two ways. */
-void ss_sharing_add_far(void *ctx, int link, double flows);
 /* Keeps the worst link by the load `seen`. */
 void ss_sharing_find_worst(void *ctx, int link, double flows);
 
@@ -52,6 +54,10 @@ int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, 
 /* Visits the links of the group whose lowest rank is `first`, which becomes the group at hand. Errors as
  * above. */
 int ss_sharing_visit_group(struct ss_sharing *s, int first, ss_pairs_visitor visit);
+/* Visits the links of a group as ss_sharing_visit_group does, and keeps them for ss_sharing_find_worst_kept. Errors as above. */
+int ss_sharing_add_group(struct ss_sharing *s, int first);
+/* Does ss_sharing_find_worst for all links of a group that was added. Errors as above. */
+int ss_sharing_find_worst_kept(struct ss_sharing *s, int first);
 typedef int ss_sharing_visit(struct ss_sharing *s, int first, ss_pairs_visitor visit);
 /*
  * Keeps in plan->shares what part of its time the group gets back where no other group is on its links;
