@@ -49,7 +49,7 @@ struct ss_layer_keeper ss_layer_keeper_of(const struct ss_layer_keeper *job, con
     for (int e = 0; e < SS_ENCODERS; e++)
         if (c->tower[e])
             return keeper;
-    if (!job || !job->cache || ss_cost_fetches_layers(c))
+    if (!job || !job->cache)
         return keeper;
     keeper = *job;
     read.card = NULL;
@@ -62,7 +62,8 @@ struct ss_layer_keeper ss_layer_keeper_of(const struct ss_layer_keeper *job, con
     read.linear = NULL;
     /* what the optimizer and memory alone read, or layers that are fetched */
     memset(&read.edp, 0, sizeof read.edp);
-    if (read.fsdp.n <= 1)
+    if (read.fsdp.n <= 1 ||
+        ss_cost_fetches_layers(c)) /* the latter's layers are recorded, and GEMMs alone kept */
         memset(&read.fsdp, 0, sizeof read.fsdp);
     read.once = read.on_nvme = 0;
     read.replicas = read.p2p_overlapped = 0;
